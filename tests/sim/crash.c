@@ -16,7 +16,7 @@
  *	--large		so many extents that a transaction has several blocks
  *	--about		nothing but one of the sequences that stories.c has: flushes, fua,
  *			demotions, checkpoints, closing, swaps, fences, shadows, pins,
- *			shrinking, replacing, lost, replica, user-fua, attempts
+ *			shrinking, replacing, lost, landing, replica, user-fua, attempts
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
  * happens in it. --trace --no-shrink shows the run as it is.
@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "landed.h"
 #include "run.h"
 
 #define OPENING_SETS	20U
@@ -326,6 +327,8 @@ int main(int argc, char **argv)
 			runs++;
 			continue;
 		}
+		if (opt.story && opt.story->landed)
+			landed_setup(&run.setup, run.seed);
 		run.setup.cut_one_in *= opt.rarely;
 		run.setup.story = opt.story;
 		nr = make_ops(&run.setup, run.seed, ops, opt.ops);

@@ -10,6 +10,9 @@ void check_invariants(const void *private);
 /* The part of it about shadows; @taken gets the slow slots that they have. */
 void check_shadows(const void *private, unsigned long **taken);
 
+/* The part of it about the landing log. */
+void check_landing(const void *private, unsigned long **taken);
+
 /* The same, while nothing else happens, if shadows are not counted right. */
 void check_shadow_counts(const void *private);
 

@@ -83,6 +83,7 @@ struct story {
 	bool shrinks;	/* only of sets that shrink */
 	bool homes;	/* only of sets in which homing has something to do */
 	bool lost;	/* only of sets with extents that are lost */
+	bool landed;	/* of sets with a landing log */
 	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 
@@ -127,6 +128,7 @@ u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_lost_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_pin_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */
 void draw_homing(u64 *rng, struct op *op);

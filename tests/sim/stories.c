@@ -437,6 +437,7 @@ static const struct story stories[] = {
 	{ .name = "pins", .make = make_pin_ops },
 	{ .name = "shrinking", .make = make_shrink_ops, .shrinks = true },
 	{ .name = "replacing", .make = make_replace_ops },
+	{ .name = "landing", .make = make_landing_ops, .landed = true },
 	{ .name = "replica", .make = make_replica_ops },
 	{ .name = "user-fua", .make = make_user_fua_ops },
 	{ .name = "attempts", .make = make_attempt_ops, .torn = true },

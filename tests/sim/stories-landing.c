@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A set that begins with a landing log is used: blocks are read and written, whole and in parts,
+ * side by side and over each other, until nothing is left of the log.
+ */
+#include "ops.h"
+
+/* The first extents have most of it. */
+static u32 draw_lext(const struct setup *s, u64 *rng)
+{
+	return rnd_below(rng, rnd_below(rng, 4) ? min(s->sb.nr_lexts, 6U) : s->sb.nr_lexts);
+}
+
+static struct op *draw_write(struct op *op, enum op_kind kind, u32 sector, u64 *rng)
+{
+	u32 block = 8 * rnd_below(rng, EXTENT_SECTORS / 8), at, nr;
+
+	switch (rnd_below(rng, 4)) {
+	case 0:		/* a part of a block */
+		at = block + rnd_below(rng, 8);
+		nr = 1 + rnd_below(rng, block + 8 - at);
+		break;
+	case 1:		/* from anywhere to anywhere */
+		at = rnd_below(rng, EXTENT_SECTORS);
+		nr = 1 + rnd_below(rng, EXTENT_SECTORS - at);
+		break;
+	case 2:		/* whole blocks */
+		at = block;
+		nr = 8 * (1 + rnd_below(rng, (EXTENT_SECTORS - at) / 8));
+		break;
+	default:
+		at = block;
+		nr = 8;
+	}
+	op = add(op, kind, sector + at, nr);
+	if (!rnd_below(rng, 4))
+		op[-1].flags |= OP_FUA;
+	if (!rnd_below(rng, 16))
+		op[-1].flags |= OP_NOWAIT;
+	if (!rnd_below(rng, 16) && kind == OP_WRITE)
+		op[-1].flags |= OP_PREFLUSH;
+	return op;
+}
+
+/* Several writes of one block, or of parts of it, at once. */
+static struct op *pile(struct op *op, u32 sector, u64 *rng)
+{
+	u32 block = sector + 8 * rnd_below(rng, EXTENT_SECTORS / 8), i, at;
+
+	for (i = 2 + rnd_below(rng, 4); i; i--) {
+		at = rnd_below(rng, 8);
+		op = rnd_below(rng, 2) ? add(op, OP_WRITE, block, 8) :
+		     add(op, OP_WRITE, block + at, 1 + rnd_below(rng, 8 - at));
+		if (!rnd_below(rng, 4))
+			op[-1].flags |= OP_LATE;
+	}
+	if (rnd_below(rng, 2))
+		op = add(op, OP_WAIT, 0, 0);
+	return add(op, OP_READ, block, 8);
+}
+
+/* Extents are discarded while they are read. */
+static struct op *discard(struct op *op, u32 sector, u32 nr, u64 *rng)
+{
+	u32 i;
+
+	for (i = rnd_below(rng, 4); i; i--)
+		op = add(op, OP_READ, sector + rnd_below(rng, EXTENT_SECTORS), 1);
+	op = add(op, OP_DISCARD, sector, nr * EXTENT_SECTORS);
+	for (i = rnd_below(rng, 4); i; i--)
+		op = add(op, OP_READ, sector + rnd_below(rng, EXTENT_SECTORS), 1);
+	return op;
+}
+
+static struct op *one(struct op *op, const struct setup *s, u64 *rng)
+{
+	const u32 lext = draw_lext(s, rng), sector = lext * EXTENT_SECTORS;
+	const u32 few = 1 + rnd_below(rng, min(s->sb.nr_lexts - lext, 3U));
+	u32 at = rnd_below(rng, EXTENT_SECTORS);
+
+	switch (rnd_below(rng, 32)) {
+	case 0 ... 8:
+		return add(op, OP_READ, sector + at, 1 + rnd_below(rng, EXTENT_SECTORS - at));
+	case 9 ... 10:
+		return add(op, OP_READ, sector, few * EXTENT_SECTORS);
+	case 11 ... 12:
+		return pile(op, sector, rng);
+	case 13 ... 18:
+		return draw_write(op, OP_WRITE, sector, rng);
+	case 19:
+		return draw_write(op, OP_ZEROES, sector, rng);
+	case 20:
+		return rnd_below(rng, 2) ? discard(op, sector, few, rng) :
+					   draw_write(op, OP_DISCARD, sector, rng);
+	case 21 ... 24:
+		return add(op, OP_FLUSH, 0, 0);
+	case 25 ... 26:
+		return add(op, rnd_below(rng, 2) ? OP_PROMOTE : OP_DEMOTE, lext, few);
+	case 27:
+		return add(op, rnd_below(rng, 2) ? OP_CHECKPOINT : OP_REPLICA, 0, 0);
+	case 28:
+		return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+	case 29:
+		return add(op, OP_WAIT, 0, 0);
+	case 30:
+		return rnd_below(rng, 4) ? op :
+		       add(op, rnd_below(rng, 2) ? OP_SUSPEND : OP_RELOAD, 0, 0);
+	default:
+		return rnd_below(rng, 4) ? op :
+		       add(op, rnd_below(rng, 2) ? OP_REOPEN : OP_READONLY, 0, 0);
+	}
+}
+
+u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	/* nothing is left of the log behind that */
+	struct op *op = ops, *const end = ops + min(nr, 24 + rnd_below(rng, 120));
+
+	while (end - op > 12) {
+		op = one(op, s, rng);
+		if (!rnd_below(rng, 48)) {
+			op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
+			op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
+		}
+		if (s->faults && !rnd_below(rng, 12))
+			op = fail_any(op, s, rng);
+	}
+	return op - ops;
+}
