@@ -38,8 +38,8 @@ void fusion_complete_after_commit(struct fusion *fs, struct bio *bio)
 static_assert(!FUSION_STABLE && FUSION_LOCKED == (FUSION_OPEN | FUSION_WATCHED));
 
 /*
- * Not simply STABLE. Only writes look at WATCHED: reads go the same way as with STABLE. Those of the
- * slow member need a closer look, as the landing log may have newer blocks. A single mask tells.
+ * Not simply STABLE on the fast member. Only writes look at WATCHED: reads go the same way as with
+ * STABLE. On the slow member, the landing log may have newer blocks. A single mask tells.
  */
 static __always_inline bool fusion_word_busy(u32 word, bool write)
 {
@@ -49,6 +49,7 @@ static __always_inline bool fusion_word_busy(u32 word, bool write)
 	       !fusion_word_mapped(word);
 }
 
+/* The same without a look at the member: not simply STABLE. */
 static bool fusion_word_changes(u32 word, bool write)
 {
 	return fusion_word_state(word) & (FUSION_OPEN | (write ? FUSION_WATCHED : 0)) ||

@@ -23,7 +23,7 @@ void landed_setup(struct setup *s, u64 seed)
 {
 	u64 rng = seed ^ 0x1a4d;
 	struct fusion_sb *sb = &s->sb;
-	u32 capacity;
+	u32 capacity, more;
 
 	s->grows = false;
 	s->shrinks = false;
@@ -31,8 +31,9 @@ void landed_setup(struct setup *s, u64 seed)
 	s->lost = 0;
 	/* it excludes copies for points */
 	snprintf(strstr(s->options, "shadow_age"), sizeof("shadow_age 10"), "shadow_age 0");
-	sb->nr_fast_slots += 8;
-	sb->self_sectors += 8 * EXTENT_SECTORS;
+	more = 2 + rnd_below(&rng, 7);
+	sb->nr_fast_slots += more;
+	sb->self_sectors += more * EXTENT_SECTORS;
 	sb->incompat |= FUSION_INCOMPAT_LANDING;
 	sb->landing_slots = 1 + rnd_below(&rng, min(min(fusion_landing_limit(sb), 6U),
 						    MAX_SEGMENTS));

@@ -59,6 +59,21 @@ static struct op *pile(struct op *op, u32 sector, u64 *rng)
 	return add(op, OP_READ, block, 8);
 }
 
+/* Blocks are written while a commit is under way, which then is not the last one. */
+static struct op *during_commits(struct op *op, u32 sector, u64 *rng)
+{
+	u32 i;
+
+	for (i = 1 + rnd_below(rng, 4); i; i--) {
+		op = add(op, OP_WRITE, sector + 8 * rnd_below(rng, EXTENT_SECTORS / 8), 8);
+		if (rnd_below(rng, 2))
+			op = add(op, OP_FLUSH, 0, 0);
+	}
+	op = add(op, OP_WAIT, 0, 0);
+	op = add(op, OP_FLUSH, 0, 0);
+	return add(op, OP_WAIT, 0, 0);
+}
+
 /* Extents are discarded while they are read. */
 static struct op *discard(struct op *op, u32 sector, u32 nr, u64 *rng)
 {
@@ -92,7 +107,9 @@ static struct op *one(struct op *op, const struct setup *s, u64 *rng)
 	case 20:
 		return rnd_below(rng, 2) ? discard(op, sector, few, rng) :
 					   draw_write(op, OP_DISCARD, sector, rng);
-	case 21 ... 24:
+	case 21 ... 22:
+		return during_commits(op, sector, rng);
+	case 23 ... 24:
 		return add(op, OP_FLUSH, 0, 0);
 	case 25 ... 26:
 		return add(op, rnd_below(rng, 2) ? OP_PROMOTE : OP_DEMOTE, lext, few);
@@ -116,7 +133,7 @@ u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	/* nothing is left of the log behind that */
 	struct op *op = ops, *const end = ops + min(nr, 24 + rnd_below(rng, 120));
 
-	while (end - op > 12) {
+	while (end - op > 16) {
 		op = one(op, s, rng);
 		if (!rnd_below(rng, 48)) {
 			op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
