@@ -507,12 +507,12 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
 
-/* The same, but FUSION_INCOMPAT_IN_TRANSIT is known: adopt, release and uuid of the tool use it. */
-int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
-			     struct fusion_sb *sb, const char **why);
+/* The same, but these bits of incompat are known, and no others. */
+int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
+			   struct fusion_sb *sb, const char **why);
 
-/* The same, but FUSION_INCOMPAT_LANDING is known: check and dump of the tool use it. */
-int fusion_sb_unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
+/* And this knows FUSION_INCOMPAT_IN_TRANSIT as well: adopt, release and uuid of the tool use it. */
+int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
 /* Is everything copied that lies on the other member during an adoption or release? */
