@@ -427,12 +427,24 @@ u32 fusion_plan_spares(u32 slots);
 int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 		   u32 extent_sectors, struct fusion_misfit *misfit);
 
+/**
+ * fusion_sb_plan_landing() - keep slots of a new set for a landing log
+ * @sb: as fusion_sb_plan() has left it; on error it stays as it is
+ * @slots: how many; 0: there is no log
+ * @misfit: filled in on error
+ *
+ * The set has as many extents less, and FUSION_INCOMPAT_LANDING. Return: 0, or -ENOSPC: more than
+ * fusion_landing_limit().
+ */
+int fusion_sb_plan_landing(struct fusion_sb *sb, u32 slots, struct fusion_misfit *misfit);
+
 /* Turn the fast member's superblock into its peer's: swaps role, uuids, idents and sizes. */
 void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow);
 
 /**
  * fusion_sb_grow() - lay out a set anew whose members have become larger
- * @sb: a valid superblock of either member; on error it stays as it is
+ * @sb: a valid superblock of either member, of the fast one if it has a landing log, for which
+ *	as many slots are kept as before; on error it stays as it is
  * @fast_sectors: size of the fast member now
  * @slow_sectors: size of the slow member now
  * @nr_lexts: extents that the set is to have, or 0: as many as possible
@@ -448,7 +460,7 @@ int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32
 
 /**
  * fusion_sb_shrink() - lay out a set anew that gives up the end of a member
- * @sb: a valid superblock of either member; on error it stays as it is
+ * @sb: a valid superblock, as for fusion_sb_grow(); on error it stays as it is
  * @fast_sectors: size that the fast member is to have, at most its present one
  * @slow_sectors: size that the slow member is to have, likewise
  * @nr_lexts: extents that the set is to have, or 0: as many as it has and there is room for
@@ -507,12 +519,16 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
 
-/* The same, but FUSION_INCOMPAT_IN_TRANSIT is known: adopt, release and uuid of the tool use it. */
-int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
+/* The same, but these bits of incompat are known, and no others. */
+int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
+			   struct fusion_sb *sb, const char **why);
+
+/* As fusion_sb_unpack(), but FUSION_INCOMPAT_LANDING is known as well: the module uses it. */
+int fusion_sb_unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
-/* The same, but FUSION_INCOMPAT_LANDING is known: the module uses it, and check and dump. */
-int fusion_sb_unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
+/* The same for FUSION_INCOMPAT_IN_TRANSIT: adopt, release and uuid of the tool use it. */
+int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
 /* Is everything copied that lies on the other member during an adoption or release? */

@@ -261,7 +261,7 @@ struct fusion_super {
 	 * fusion_super_transit or _renewal. Two __le64 are at 1072: see fusion_sb_shadows_exact(),
 	 * and with FUSION_INCOMPAT_SHADOW the second since 1970 of the point of the map copy.
 	 * A __le32 at 1088, on the fast member with FUSION_INCOMPAT_LANDING: slots that are kept
-	 * for the landing log, beyond capacity and spares. Other new fields come behind, at 1096.
+	 * for the landing log, beyond capacity and spares. Other new fields come behind, at 1092.
 	 */
 } __attribute__((packed));
 

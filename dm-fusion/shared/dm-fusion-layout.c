@@ -103,6 +103,19 @@ int fusion_unfit(struct fusion_misfit *misfit, int dev, const char *what, const 
 	return dev < 0 ? -EINVAL : -ENOSPC;
 }
 
+/* Data slots of both members that are no spares. */
+static u64 fusion_capacity(const struct fusion_sb *sb)
+{
+	return (u64)sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
+}
+
+/* Blocks of map and heat, for as many extents as there are. */
+static void fusion_size_map(struct fusion_sb *sb)
+{
+	sb->map_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK);
+	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
+}
+
 int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 		   u32 extent_sectors, struct fusion_misfit *misfit)
 {
@@ -162,9 +175,9 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 
 	sb->spare_fast = fusion_plan_spares(sb->nr_fast_slots);
 	sb->spare_slow = fusion_plan_spares(sb->nr_slow_slots);
-	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
-	sb->map_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK);
-	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
+	sb->nr_lexts = fusion_capacity(sb);
+	sb->landing_slots = 0;
+	fusion_size_map(sb);
 
 	/* The room left before the first data slot makes the replica log longer. */
 	end = fusion_place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
@@ -191,6 +204,21 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->replay_csum = 0;
 	sb->layout_seq = 0;
 	sb->peer_at = (struct fusion_progress){ };
+	return 0;
+}
+
+int fusion_sb_plan_landing(struct fusion_sb *sb, u32 slots, struct fusion_misfit *misfit)
+{
+	if (!slots)
+		return 0;
+	if (slots > fusion_landing_limit(sb))
+		return fusion_unfit(misfit, FUSION_FAST,
+				    "fast member is too small for a landing log of that size",
+				    "choose a smaller landing log");
+	sb->incompat |= FUSION_INCOMPAT_LANDING;
+	sb->landing_slots = slots;
+	sb->nr_lexts -= slots;
+	fusion_size_map(sb);
 	return 0;
 }
 
@@ -278,12 +306,6 @@ static bool fusion_landing_valid(const struct fusion_sb *sb)
 static bool fusion_journal_size_valid(u32 blocks)
 {
 	return blocks >= FUSION_MIN_JOURNAL_BLOCKS && blocks <= FUSION_MAX_JOURNAL_BLOCKS;
-}
-
-/* Data slots of both members that are no spares. */
-static u64 fusion_capacity(const struct fusion_sb *sb)
-{
-	return (u64)sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
 }
 
 const char *fusion_check_geometry(const struct fusion_sb *sb)

@@ -348,8 +348,8 @@ const char *fusion_sb_unknown_landing(const struct fusion_sb *sb, char *text)
 	return fusion_sb_unknown_beyond(sb, FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING, text);
 }
 
-static int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
-				  struct fusion_sb *sb, const char **why)
+int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
+			   struct fusion_sb *sb, const char **why)
 {
 	const struct fusion_super *d = block;
 
@@ -408,18 +408,18 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 	return fusion_sb_unpack_known(block, blocknr, dev_sectors, FUSION_INCOMPAT_KNOWN, sb, why);
 }
 
-int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
-			     struct fusion_sb *sb, const char **why)
-{
-	return fusion_sb_unpack_known(block, blocknr, dev_sectors,
-				      FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_IN_TRANSIT, sb, why);
-}
-
 int fusion_sb_unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why)
 {
 	return fusion_sb_unpack_known(block, blocknr, dev_sectors,
 				      FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING, sb, why);
+}
+
+int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
+			     struct fusion_sb *sb, const char **why)
+{
+	return fusion_sb_unpack_known(block, blocknr, dev_sectors,
+				      FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_IN_TRANSIT, sb, why);
 }
 
 bool fusion_sb_lasts(const struct fusion_sb *sb)

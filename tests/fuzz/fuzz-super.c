@@ -52,7 +52,7 @@ static void check_accepted(const uint8_t *data, u64 blocknr, unpack_fn unpack)
 	if (err)
 		return;
 	PROMISED(unpack == fusion_sb_unpack_transit || !(sb.incompat & FUSION_INCOMPAT_IN_TRANSIT));
-	PROMISED(unpack == fusion_sb_unpack_landing || !(sb.incompat & FUSION_INCOMPAT_LANDING));
+	PROMISED(unpack == unpack_landing || !(sb.incompat & FUSION_INCOMPAT_LANDING));
 	PROMISED(!sb.landing_slots ||
 		 (sb.role == FUSION_FAST && sb.incompat & FUSION_INCOMPAT_LANDING));
 	check_transit(&sb);
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (blocknr = 0; blocknr <= 8; blocknr += 8) {
 		check_accepted(data, blocknr, fusion_sb_unpack);
 		check_accepted(data, blocknr, fusion_sb_unpack_transit);
-		check_accepted(data, blocknr, fusion_sb_unpack_landing);
+		check_accepted(data, blocknr, unpack_landing);
 	}
 	return 0;
 }

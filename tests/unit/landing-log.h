@@ -49,6 +49,8 @@ struct landing_log {
 	u32 nr_batches;
 	struct kept_entry entry[MAX_ENTRIES];
 	u32 nr_entries;
+	const u32 *lexts;		/* the extents that entries are of, or NULL: any */
+	u32 nr_lexts;
 
 	/* what replay did */
 	u32 next;			/* entry of the history */
@@ -137,7 +139,8 @@ static inline struct kept_batch *log_batch(struct landing_log *g, u32 count)
 		rnd_fill(&g->seed, data, FUSION_BLOCK_SIZE);
 		e->seg = g->cur;
 		e->pos = g->pos + 1 + i;
-		e->entry.lext = rnd_below(&g->seed, g->sb.nr_lexts);
+		e->entry.lext = g->lexts ? g->lexts[rnd_below(&g->seed, g->nr_lexts)] :
+				rnd_below(&g->seed, g->sb.nr_lexts);
 		e->entry.block = rnd_below(&g->seed, fusion_segment_blocks(&g->sb));
 		e->entry.crc = fusion_landing_crc(data);
 		REQUIRE(fusion_batch_add(header, &e->entry));

@@ -24,7 +24,7 @@ static int unpack(const struct fusion_sb *sb, struct fusion_sb *back, const char
 
 	*why = NULL;
 	fusion_sb_pack(sb, 0, block);
-	return fusion_sb_unpack_landing(block, 0, sb->self_sectors, back, why);
+	return unpack_landing(block, 0, sb->self_sectors, back, why);
 }
 
 static void test_round_trip(void)
@@ -52,7 +52,7 @@ static void test_round_trip(void)
 	REQUIRE_EQ(get_le(block + 1088, 4), 0);
 	put_le(block + 1088, 4, 0x42);
 	reseal(block);
-	REQUIRE(!fusion_sb_unpack_landing(block, 0, SLOW_SECTORS, &back, &why), "%s", why);
+	REQUIRE(!unpack_landing(block, 0, SLOW_SECTORS, &back, &why), "%s", why);
 	REQUIRE_EQ(back.landing_slots, 0);
 
 	/* without the bit, the field means nothing */
@@ -63,7 +63,7 @@ static void test_round_trip(void)
 	reseal(block);
 	REQUIRE(!fusion_sb_unpack(block, 0, FAST_SECTORS, &back, &why), "%s", why);
 	REQUIRE_EQ(back.landing_slots, 0);
-	REQUIRE(!fusion_sb_unpack_landing(block, 0, FAST_SECTORS, &back, &why), "%s", why);
+	REQUIRE(!unpack_landing(block, 0, FAST_SECTORS, &back, &why), "%s", why);
 	REQUIRE_EQ(back.landing_slots, 0);
 }
 
