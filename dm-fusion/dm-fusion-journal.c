@@ -5,7 +5,8 @@
  * The order of these steps is what makes a commit correct:
  *
  *  1. Under fs->lock, take the running transaction, the dirty OPEN extents, what there is
- *     to record of the landing log, and the waiting flushes. Anything that arrives later belongs to the next commit.
+ *     to record of the landing log, and the waiting flushes. Anything that arrives later
+ *     belongs to the next commit.
  *  2. Pack records. A bitmap is copied under fs->lock: its bits stand for writes that
  *     have completed, so the flushes that follow cover them.
  *  3. Flush the slow member, if it has been written since its last flush and either a

@@ -201,8 +201,8 @@ static inline bool fusion_land_has(const struct fusion_land *land, u32 lext)
 bool fusion_land_within(const struct fusion_land *land, u32 first, u32 last);
 
 /*
- * As fusion_land_has(), by the index: once all of them are durably dead, its bit is clear. @committing: a
- * commit is under way. fs->lock held.
+ * As fusion_land_has(), by the index: once all of them are durably dead, its bit is clear.
+ * @committing: a commit is under way. fs->lock held.
  */
 bool fusion_land_still_has(struct fusion_land *land, u32 lext, bool committing);
 
@@ -250,8 +250,8 @@ void fusion_land_drained(struct fusion *fs);
  * @in_map: the caller is map(), where a bio may be cut
  *
  * Context: any, no lock. Return: FUSION_SUBMIT; FUSION_LOGGED with the position in the log in place
- * of the word; FUSION_MERGE; FUSION_AGAIN with the word that there is now. With FUSION_SUBMIT, a write counts as under way until
- * fusion_land_written(), if io->over.
+ * of the word; FUSION_MERGE; FUSION_AGAIN with the word that there is now. With FUSION_SUBMIT, a
+ * write counts as under way until fusion_land_written(), if io->over.
  */
 struct fusion_found fusion_land_look(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 

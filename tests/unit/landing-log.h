@@ -55,6 +55,7 @@ struct landing_log {
 	/* what replay did */
 	u32 next;			/* entry of the history */
 	u32 nr_wrong;
+	u32 ends[LOG_SEGMENTS];		/* of segments behind @from */
 	u32 refuse;			/* entry to refuse, or U32_MAX */
 	u32 unreadable[2][2];		/* segment and block; or U32_MAX */
 };
@@ -254,6 +255,14 @@ static inline int log_apply(void *ctx, const struct fusion_segment *seg, u32 pos
 	return 0;
 }
 
+static inline void log_ends(void *ctx, const struct fusion_segment *seg, u32 end)
+{
+	struct landing_log *g = ctx;
+
+	REQUIRE(!g->ends[seg - g->seg]);
+	g->ends[seg - g->seg] = end;
+}
+
 static inline int log_replay(struct landing_log *g, struct fusion_landing *l)
 {
 	memset(l, 0, sizeof(*l));
@@ -263,10 +272,27 @@ static inline int log_replay(struct landing_log *g, struct fusion_landing *l)
 	l->from = g->from;
 	l->read = log_read;
 	l->apply = log_apply;
+	l->ends = log_ends;
 	l->ctx = g;
+	memset(g->ends, 0, sizeof(g->ends));
 	g->next = 0;
 	g->nr_wrong = 0;
 	return fusion_landing_replay(l);
+}
+
+/* Where segments behind @from end, if the first @nr batches are found. */
+static inline void log_expect_ends(const struct landing_log *g, u32 nr)
+{
+	u32 want[LOG_SEGMENTS] = {}, i;
+
+	for (i = 0; i < g->nr; i++)
+		if (g->seg[i].segno == g->from.segno)
+			want[i] = g->from.pos;
+	for (i = 0; i < nr; i++)
+		if (g->batch[i].seq > g->from.seq)
+			want[g->batch[i].seg] = g->batch[i].pos + 1 + g->batch[i].count;
+	for (i = 0; i < g->nr; i++)
+		REQUIRE_EQ(g->ends[i], want[i]);
 }
 
 /* The replay must find the first @nr batches of the history. */
@@ -284,6 +310,7 @@ static inline void log_expect(struct landing_log *g, u32 nr)
 	REQUIRE_EQ(g->nr_wrong, 0);
 	REQUIRE_EQ(l.at.seq, nr ? g->batch[nr - 1].seq : g->from.seq);
 	REQUIRE_EQ(l.at.csum, nr ? g->batch[nr - 1].csum : g->from.csum);
+	log_expect_ends(g, nr);
 }
 
 /* The replay must fail. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The index of the landing log: the same as a list of what is where, and no larger than promised. */
+/* The index of the landing log: the same as a list of what is where, and as small as promised. */
 #include <errno.h>
 
 #include "dm-fusion-land.h"
