@@ -104,10 +104,8 @@ static u32 fusion_shrunk_slots(const struct fusion_sb *sb, u64 sectors, u64 was,
 /* Has a fast member with so many slots room for the landing log? */
 static bool fusion_landing_fits(const struct fusion_sb *sb, u32 fast)
 {
-	struct fusion_sb small = *sb;
-
-	small.nr_fast_slots = fast;
-	return sb->landing_slots <= fusion_landing_limit(&small);
+	/* the journal, which is the other bound, stays as it is */
+	return sb->landing_slots <= min(fusion_landing_limit(sb), fast / 2);
 }
 
 int fusion_sb_shrink(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
