@@ -138,7 +138,7 @@ struct fusion_sb {
 	struct fusion_transit transit;	/* zeros without FUSION_INCOMPAT_IN_TRANSIT */
 	u64 shadows_at;			/* see fusion_sb_shadows_exact(); else 0 as found */
 	u64 point;			/* zero without FUSION_INCOMPAT_SHADOW */
-	u32 landing_slots;		/* zero without FUSION_INCOMPAT_LANDING, and if it is slow */
+	u32 landing_slots;		/* zero unless fusion_sb_keeps_landing() */
 };
 
 /**

@@ -67,7 +67,8 @@ static const struct fusion_record landed = { .op = FUSION_OP_LANDED, .landed = {
 	.seq = 0x123456789abcdefULL, .csum = 0xfedcba98, .segno = FUSION_MAX_SEGNO, .pos = 2 } };
 
 static const struct fusion_record unmap = {
-	.op = FUSION_OP_UNMAP, .lext = 1, .new = FUSION_WORD_UNMAPPED, .old = FUSION_WORD_UNMAPPED };
+	.op = FUSION_OP_UNMAP, .lext = 1,
+	.new = FUSION_WORD_UNMAPPED, .old = FUSION_WORD_UNMAPPED };
 
 static void require_segment(u32 i, u32 op, u32 end)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What check and dump say of a set with a landing log. All other verbs refuse it, and write nothing.
+ * What check and dump say of a set with a landing log. All other verbs refuse it, and write
+ * nothing.
  */
 #include "dump.h"
 #include "error.h"
@@ -132,6 +133,13 @@ static void test_empty(void)
 	log_set_free(&l);
 }
 
+static void record(u32 op, const struct fusion_segment *seg)
+{
+	const struct fusion_record rec = { .op = op, .segment = *seg };
+
+	image_records(&l.im, FUSION_FAST, &rec, 1);
+}
+
 /* A segment counts as it was recorded last; a SEGFREE of an earlier one in its slot is void. */
 static void test_last_record(void)
 {
@@ -145,11 +153,9 @@ static void test_last_record(void)
 	stale.end = 0;
 	earlier = l.g.seg[2];
 	earlier.segno--;
-	image_records(&l.im, FUSION_FAST, &(struct fusion_record){ .op = FUSION_OP_SEGMENT,
-								    .segment = stale }, 1);
+	record(FUSION_OP_SEGMENT, &stale);
 	finish(false);
-	image_records(&l.im, FUSION_FAST, &(struct fusion_record){ .op = FUSION_OP_SEGFREE,
-								    .segment = earlier }, 1);
+	record(FUSION_OP_SEGFREE, &earlier);
 	check(&r);
 	expect_good(&r);
 	REQUIRE_EQ(r.landing.void_entries, 0);
@@ -273,7 +279,7 @@ static void test_damage(void)
 	} cases[] = {
 		{ lose_header, "landing log", "a batch that was durable is missing (segment 77, " },
 		{ lose_flushed, "landing log", "a batch that was durable is missing (segment " },
-		{ use_slot_of_extent, "slot", "segment 82 of the landing log lies on a slot of an" },
+		{ use_slot_of_extent, "slot", "segment 82 of the landing log lies on a slot of" },
 		{ keep_few_slots, "landing log", "has 6 segments, more than the 5 slots" },
 		{ log_to_partial, "landing log", "which is partial" },
 		{ same_number, "landing log", "two segments of the landing log have the same" },

@@ -27,7 +27,7 @@ struct meta_log {
 
 /* What the log has. */
 struct landing_sum {
-	bool found;		/* there is a log, and all of it could be read; if not, the rest is 0 */
+	bool found;		/* there is one without damage; otherwise the rest is 0 */
 	u32 segments;
 	u64 entries;		/* that count */
 	u64 blocks;		/* of the slow member, of which these are newer versions */
