@@ -55,6 +55,7 @@ void fusion_land_take(struct fusion *fs)
 		memcpy(land->recorded + at, land->live + at, land->bitmap_bytes);
 	}
 	land->dirty = 0;
+	land->taken = true;
 	land->landed_now = land->all;
 	land->all = false;
 	spin_unlock_irqrestore(&land->lock, flags);
@@ -82,6 +83,8 @@ bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 	const struct fusion_land *land = &fs->land;
 
 	*rec = (struct fusion_record){ };
+	if (!land->taken)
+		return false;
 	for (; at->step < FUSION_LAND_STEPS; at->step++, at->i = 0) {
 		if (at->step == FUSION_LAND_LANDED && land->landed_now && !at->i) {
 			rec->op = FUSION_OP_LANDED;
@@ -101,20 +104,22 @@ bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 bool fusion_land_committed(struct fusion *fs, bool ok)
 {
 	struct fusion_land *land = &fs->land;
-	bool left = false;
 	u32 i;
 
+	if (!land->taken)
+		return false;
 	for (i = 0; i < land->max; i++) {
 		struct fusion_land_segment *seg = &land->segment[i];
 
 		if (ok && (seg->step == FUSION_LAND_VOID || seg->step == FUSION_LAND_SEGFREE)) {
 			seg->state = FUSION_LAND_LEFT;
-			left = true;
+			land->left++;
 		}
 		seg->step = FUSION_LAND_NOTHING;
 	}
+	land->taken = false;
 	land->landed_now = false;
-	return left;
+	return land->left;
 }
 
 bool fusion_land_pending(const struct fusion *fs)
@@ -132,16 +137,15 @@ void fusion_land_record_all(struct fusion *fs)
 bool fusion_land_drains(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
-	bool any = false;
 	u32 i;
 
-	for (i = 0; i < land->max; i++) {
-		if (land->segment[i].state != FUSION_LAND_LEFT)
-			continue;
-		land->segment[i].state = FUSION_LAND_DRAINING;
-		any = true;
-	}
-	return any;
+	if (!land->left)
+		return false;
+	for (i = 0; i < land->max; i++)
+		if (land->segment[i].state == FUSION_LAND_LEFT)
+			land->segment[i].state = FUSION_LAND_DRAINING;
+	land->left = 0;
+	return true;
 }
 
 void fusion_land_drained(struct fusion *fs)

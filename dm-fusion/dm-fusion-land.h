@@ -121,7 +121,9 @@ struct fusion_land_segment {
  * Under fs->lock:
  * @nr: segments that have a slot
  * @all: the next commit records all segments, and @landed
- * @landed_now: the commit under way does so
+ * @taken: the commit under way records segments
+ * @landed_now: that is all of them, and @landed
+ * @left: segments in FUSION_LAND_LEFT
  * @waiting: bios are parked until a write over an entry, or a copy, has ended
  * @merging: the bio for which a block is being copied
  * @merging_at: its position
@@ -146,7 +148,9 @@ struct fusion_land {
 
 	u32 nr;
 	bool all;
+	bool taken;
 	bool landed_now;
+	u32 left;
 	bool waiting;
 	struct bio *merging;
 	u32 merging_at;
