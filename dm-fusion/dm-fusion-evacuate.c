@@ -46,8 +46,8 @@ int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 		return -EBUSY;
 	}
 	if (force->to == FUSION_FAST && fusion_land_within(&fs->land, force->next, force->last)) {
-		DMERR("%s: fence: slots %u to %u of the fast member have a part of the landing "
-		      "log; fence others", name, force->next, force->last);
+		DMERR("%s: fence: fast slots %u to %u have a part of the landing log; fence others",
+		      name, force->next, force->last);
 		return -EBUSY;
 	}
 	/* Slots that were released a moment ago need no room. */
