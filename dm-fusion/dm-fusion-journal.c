@@ -394,7 +394,7 @@ bool fusion_commit_needed(struct fusion *fs, bool urgent)
 	spin_lock_irq(&fs->lock);
 	needed = !bio_list_empty(&fs->commit.waiters) || fs->commit.forced > fs->commit.started ||
 		 (!urgent && (fs->txns.running->nr || !list_empty(&fs->opens.dirty) ||
-			      fusion_land_pending(fs)));
+			      fusion_land_unrecorded(fs)));
 	spin_unlock_irq(&fs->lock);
 	return needed;
 }

@@ -2,7 +2,7 @@
 /*
  * dm-fusion: the index of the landing log in memory: a hash of the blocks that are live.
  *
- * For each position, which is a block of a segment, there are 16 bytes and two bits, whether it is
+ * For each position, which is a block of a segment, there are 16 bytes and four bits, whether it is
  * in use or not: 0.4 % of what the log takes. With a bit for each extent, that is all.
  */
 #include <linux/bitops.h>
@@ -31,11 +31,13 @@ int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts
 	land->next = kvmalloc_array(nr, sizeof(*land->next), GFP_KERNEL);
 	land->bucket = kvmalloc_array(1U << land->hash_bits, sizeof(*land->bucket), GFP_KERNEL);
 	land->live = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
+	land->killed = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
 	land->recorded = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
+	land->dying = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
 	land->segment = kvcalloc(max, sizeof(*land->segment), GFP_KERNEL);
 	land->has = kvcalloc(BITS_TO_LONGS(nr_lexts), sizeof(long), GFP_KERNEL);
-	if (!land->entry || !land->next || !land->bucket || !land->live || !land->recorded ||
-	    !land->segment || !land->has)
+	if (!land->entry || !land->next || !land->bucket || !land->live || !land->killed ||
+	    !land->recorded || !land->dying || !land->segment || !land->has)
 		return -ENOMEM;
 	memset(land->bucket, 0xff, sizeof(*land->bucket) << land->hash_bits);
 	return 0;
@@ -45,7 +47,9 @@ void fusion_land_exit(struct fusion_land *land)
 {
 	kvfree(land->has);
 	kvfree(land->segment);
+	kvfree(land->dying);
 	kvfree(land->recorded);
+	kvfree(land->killed);
 	kvfree(land->live);
 	kvfree(land->bucket);
 	kvfree(land->next);
@@ -86,9 +90,10 @@ u32 fusion_land_run(const struct fusion_land *land, u32 lext, u32 block, u32 end
 	return nr;
 }
 
-static u8 *fusion_land_byte(const struct fusion_land *land, u32 pos)
+/* Where the bit of a position is, in any of the bitmaps. */
+static size_t fusion_land_byte(const struct fusion_land *land, u32 pos)
 {
-	return &land->live[pos / land->blocks * land->bitmap_bytes + pos % land->blocks / 8];
+	return (size_t)(pos / land->blocks) * land->bitmap_bytes + pos % land->blocks / 8;
 }
 
 void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
@@ -98,7 +103,7 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	land->entry[pos] = (struct fusion_land_entry){ .lext = lext, .block = block };
 	land->next[pos] = *bucket;
 	*bucket = pos;
-	*fusion_land_byte(land, pos) |= 1 << pos % 8;
+	land->live[fusion_land_byte(land, pos)] |= 1 << pos % 8;
 	land->segment[pos / land->blocks].nr_live++;
 	__set_bit(lext, land->has);
 }
@@ -112,8 +117,14 @@ void fusion_land_remove(struct fusion_land *land, u32 pos)
 		link = &land->next[*link];
 	*link = land->next[pos];
 	entry->flags = 0;
-	*fusion_land_byte(land, pos) &= ~(1 << pos % 8);
+	land->live[fusion_land_byte(land, pos)] &= ~(1 << pos % 8);
 	land->segment[pos / land->blocks].nr_live--;
+}
+
+void fusion_land_mark(struct fusion_land *land, struct fusion_land_segment *seg)
+{
+	land->dirty += !seg->dirty;
+	seg->dirty = true;
 }
 
 void fusion_land_kill(struct fusion_land *land, u32 pos)
@@ -121,8 +132,10 @@ void fusion_land_kill(struct fusion_land *land, u32 pos)
 	struct fusion_land_segment *seg = &land->segment[pos / land->blocks];
 
 	fusion_land_remove(land, pos);
-	land->dirty += !seg->dirty;
-	seg->dirty = true;
+	land->killed[fusion_land_byte(land, pos)] |= 1 << pos % 8;
+	seg->dead = true;
+	land->deaths = true;
+	fusion_land_mark(land, seg);
 }
 
 void fusion_land_kill_extent(struct fusion_land *land, u32 lext)

@@ -44,7 +44,7 @@ int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec)
 	struct fusion_land_segment *seg;
 
 	if (rec->op == FUSION_OP_LANDED) {
-		land->landed = rec->landed;
+		land->ended = rec->landed;
 		return 0;
 	}
 	seg = fusion_land_place(land, found->slot);
@@ -151,7 +151,7 @@ static int fusion_land_replay(struct reader *rd)
 	l->sb = &fs->sb;
 	l->seg = rd->seg;
 	l->nr = rd->nr;
-	l->from = fs->land.landed;
+	l->from = fs->land.ended;
 	l->read = fusion_land_read;
 	l->apply = fusion_land_apply;
 	l->ends = fusion_land_ends;
@@ -162,7 +162,7 @@ static int fusion_land_replay(struct reader *rd)
 		      dm_table_device_name(fs->ti->table), l->bad_pos, l->bad->slot, l->why);
 	else if (r)
 		DMERR("%s: landing log: %s", dm_table_device_name(fs->ti->table), l->why);
-	fs->land.landed = l->at;
+	fs->land.ended = l->at;
 	if (!r && l->nr_walked && !(fs->sb.flags & FUSION_SB_CLEAN))
 		DMINFO("%s: landing log: %llu batches behind the last commit",
 		       dm_table_device_name(fs->ti->table), l->nr_walked);
@@ -173,13 +173,13 @@ static int fusion_land_replay(struct reader *rd)
 /* The log goes on behind all segments that there are. Return: 0 or -EILSEQ. */
 static int fusion_land_close(struct reader *rd)
 {
-	struct fusion_landed *landed = &rd->fs->land.landed;
+	struct fusion_landed *ended = &rd->fs->land.ended;
 
-	if (!rd->nr)
-		return 0;
-	landed->segno = max(landed->segno, rd->seg[rd->nr - 1].segno + 1);
-	landed->pos = 0;
-	if (landed->segno <= FUSION_MAX_SEGNO)
+	if (rd->nr)
+		ended->segno = max(ended->segno, rd->seg[rd->nr - 1].segno + 1);
+	ended->pos = 0;
+	rd->fs->land.next_segno = ended->segno;
+	if (ended->segno <= FUSION_MAX_SEGNO)
 		return 0;
 	DMERR("%s: landing log: no number is left for another segment",
 	      dm_table_device_name(rd->fs->ti->table));
@@ -246,8 +246,8 @@ int fusion_land_load(struct fusion *fs)
 
 	if (!land->max)
 		return 0;
-	if (!land->landed.segno)
-		land->landed = FUSION_LANDED_NOWHERE;
+	if (!land->ended.segno)
+		land->ended = FUSION_LANDED_NOWHERE;
 	rd.seg = kvcalloc(land->max, sizeof(*rd.seg), GFP_KERNEL);
 	rd.place = kvcalloc(land->max, sizeof(*rd.place), GFP_KERNEL);
 	if (!rd.seg || !rd.place)

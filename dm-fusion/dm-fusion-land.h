@@ -61,18 +61,20 @@ struct fusion_land_entry {
 
 enum fusion_land_state {
 	FUSION_LAND_UNUSED,	/* a place for a segment */
+	FUSION_LAND_OPENING,	/* the commit under way records it for the first time */
 	FUSION_LAND_LISTED,	/* the journal lists it */
 	FUSION_LAND_LEFT,	/* its SEGFREE is durable */
 	FUSION_LAND_DRAINING,	/* the same, and a drain has begun since */
 };
 
-/* What the commit under way says of a segment, in this order. */
+/* What the commit under way says of segments, in this order. */
 enum fusion_land_step {
-	FUSION_LAND_NOTHING,
 	FUSION_LAND_VOID,	/* SEGFREE of one without valid batches */
-	FUSION_LAND_SEGMENT,
+	FUSION_LAND_OLDER,	/* SEGMENT: superseded entries are dead */
+	FUSION_LAND_DEAD,	/* SEGMENT: all others that are */
 	FUSION_LAND_LANDED,	/* not of a segment: how far the log has got */
 	FUSION_LAND_SEGFREE,
+	FUSION_LAND_NEW,	/* SEGMENT of one that is opened */
 	FUSION_LAND_STEPS,
 };
 
@@ -84,8 +86,11 @@ enum fusion_land_step {
  * @end: blocks that its batches take; 0: it has no valid ones
  * @nr_live: entries
  * @state: enum fusion_land_state
- * @step: enum fusion_land_step; the committer's
- * @dirty: entries have died since it was recorded
+ * @steps: a bit for each enum fusion_land_step of the commit under way; the committer's
+ * @dirty: the next commit has to record it
+ * @older: entries of it were superseded since it was recorded
+ * @dead: others have died since
+ * @ends: where it ends was recorded
  */
 struct fusion_land_segment {
 	u64 segno;
@@ -94,8 +99,11 @@ struct fusion_land_segment {
 	u32 end;
 	u32 nr_live;
 	u8 state;
-	u8 step;
-	bool dirty;
+	u8 steps;
+	bool dirty : 1;
+	bool older : 1;
+	bool dead : 1;
+	bool ends : 1;
 };
 
 /**
@@ -105,7 +113,8 @@ struct fusion_land_segment {
  * @bitmap_bytes: of a bitmap of these
  * @hash_bits: log2 of the number of buckets
  * @has: a bit for each extent, set while it has entries, or had some whose death is not durable
- *	yet; read without a lock. Set only by loading; cleared by the mover
+ *	yet; read without a lock. Set by loading, and when a block is on its way into the log;
+ *	cleared by the mover
  * @lock: innermost, irq-safe
  *
  * Under @lock:
@@ -115,21 +124,27 @@ struct fusion_land_segment {
  * @live: bitmaps, one behind the other, of the positions in the index
  *
  * Under @lock and fs->lock, to read any of both:
- * @segment: segments; @state and @step under fs->lock alone
+ * @segment: segments; @state and @steps under fs->lock alone, but for FUSION_LAND_LISTED
+ * @killed: as @live, what has died by fusion_land_kill() since the last commit began
  * @dirty: segments that are
+ * @deaths: some are so by fusion_land_kill(): flushes wait for the next commit
+ * @ended: how far the log has got: the last batch that ended, and where the next one begins
+ * @next_segno: number of the next segment that is opened
  *
  * Under fs->lock:
+ * @opens: commits open segments: from the one on that begins the epoch
  * @nr: segments that have a slot
- * @all: the next commit records all segments, and @landed
- * @taken: the commit under way records segments
- * @landed_now: that is all of them, and @landed
+ * @all: the next commit records all segments
+ * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
  * @waiting: bios are parked until a write over an entry, or a copy, has ended
  * @merging: the bio for which a block is being copied
  * @merging_at: its position
  *
- * @landed: where the log has ended; constant while the set is open
- * @recorded: as @live, what the commit under way records; the committer's
+ * The committer's:
+ * @landed: @ended when the commit began
+ * @recorded: as @live, what it records as live
+ * @dying: as @killed, at that time
  */
 struct fusion_land {
 	u32 max;
@@ -144,12 +159,16 @@ struct fusion_land {
 	u32 *bucket;
 	u8 *live;
 	struct fusion_land_segment *segment;
+	u8 *killed;
 	u32 dirty;
+	bool deaths;
+	struct fusion_landed ended;
+	u64 next_segno;
 
+	bool opens;
 	u32 nr;
 	bool all;
 	bool taken;
-	bool landed_now;
 	u32 left;
 	bool waiting;
 	struct bio *merging;
@@ -157,6 +176,7 @@ struct fusion_land {
 
 	struct fusion_landed landed;
 	u8 *recorded;
+	u8 *dying;
 };
 
 /* -- dm-fusion-land-index.c: pure code; @lock is held unless said otherwise --------------- */
@@ -183,8 +203,11 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block);
 /* Take the entry at @pos out of the index. */
 void fusion_land_remove(struct fusion_land *land, u32 pos);
 
-/* The same, and have the next commit say so. fs->lock held. */
+/* The same, and have the next commit say so, for which flushes wait. fs->lock held. */
 void fusion_land_kill(struct fusion_land *land, u32 pos);
+
+/* The next commit records a segment. fs->lock held. */
+void fusion_land_mark(struct fusion_land *land, struct fusion_land_segment *seg);
 
 /*
  * All entries of an extent, of which there may be none, when its word has changed: see
@@ -198,10 +221,7 @@ static inline bool fusion_land_has(const struct fusion_land *land, u32 lext)
 	return land->has && test_bit(lext, land->has);
 }
 
-/*
- * Has it a slot from @first to @last? Nothing new gets one while the set is open, so this needs no
- * lock.
- */
+/* Has it a slot from @first to @last? fs->lock held, or for a hint. */
 bool fusion_land_within(const struct fusion_land *land, u32 first, u32 last);
 
 /*
@@ -234,8 +254,11 @@ bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 /* It is durable, or has failed. Return: have segments become free, once they are drained? */
 bool fusion_land_committed(struct fusion *fs, bool ok);
 
-/* Has the next commit something to record? */
+/* Has the next commit something to record that flushes wait for? */
 bool fusion_land_pending(const struct fusion *fs);
+
+/* Or anything at all? */
+bool fusion_land_unrecorded(const struct fusion *fs);
 
 /* Have the next commit record all segments. */
 void fusion_land_record_all(struct fusion *fs);

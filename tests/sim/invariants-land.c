@@ -44,11 +44,14 @@ static void check_segment(const struct fusion *fs, u32 i, unsigned long **taken)
 		sim_fail("landing log: %u entries in a segment, %u counted", nr, seg->nr_live);
 	if (nr && seg->state != FUSION_LAND_LISTED)
 		sim_fail("INV21: a segment that is freed has %u entries", nr);
-	if (!nr && seg->state == FUSION_LAND_LISTED && !seg->dirty && !seg->step && !land->all &&
-	    fusion_mode(fs) == FUSION_RW)
+	if (!nr && seg->state == FUSION_LAND_LISTED && seg->segno < land->ended.segno &&
+	    !seg->dirty && !seg->steps && !land->all && fusion_mode(fs) == FUSION_RW)
 		sim_fail("landing log: a segment without entries stays");
-	if (seg->segno >= land->landed.segno)
-		sim_fail("landing log: segment %llu is not behind its end", seg->segno);
+	if (seg->segno >= land->next_segno)
+		sim_fail("landing log: segment %llu is from the future", seg->segno);
+	if (seg->segno < land->ended.segno && seg->state == FUSION_LAND_LISTED && !seg->ends &&
+	    !seg->dirty && !land->all && fs->loaded && !fs->read_only && land->opens)
+		sim_fail("landing log: nobody records where segment %llu ends", seg->segno);
 }
 
 void check_landing(const void *private, unsigned long **taken)
