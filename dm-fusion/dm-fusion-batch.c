@@ -150,6 +150,12 @@ static bool fusion_start_copy(struct fusion *fs, struct fusion_job *job,
 		return false;
 	fusion_map_copy(fs, job->move.lext, job->old,
 			job->move.hold ? FUSION_LOCKED : FUSION_WATCHED);
+	/* A write that has found the word before may have got into the landing log: INV18. */
+	if (job->move.to == FUSION_FAST && fusion_land_got(fs, job->move.lext)) {
+		fusion_map_uncopy(fs, job->move.lext, job->old);
+		fusion_slot_put(fs, job->new);
+		return false;
+	}
 	return true;
 }
 

@@ -91,15 +91,17 @@ again:
 		}
 		word = seen;
 	}
-	if (verdict == FUSION_SUBMIT && fusion_word_dev(word) == FUSION_SLOW &&
-	    fusion_land_has(&fs->land, lext)) {
+	found = (struct fusion_found){ word, verdict };
+	if (verdict != FUSION_SUBMIT || fusion_word_dev(word) != FUSION_SLOW)
+		return found;
+	if (write && fusion_land_fits(fs, bio))
+		found = fusion_land_append(fs, bio, word, in_map);
+	if (found.verdict == FUSION_SUBMIT && fusion_land_has(&fs->land, lext))
 		found = fusion_land_look(fs, bio, word, in_map);
-		if (found.verdict != FUSION_AGAIN)
-			return found;
-		word = found.word;
-		goto again;
-	}
-	return (struct fusion_found){ word, verdict };
+	if (found.verdict != FUSION_AGAIN)
+		return found;
+	word = found.word;
+	goto again;
 }
 
 /* Enter an epoch and load the map word. Context: inside rcu_read_lock_sched(). */
@@ -125,7 +127,8 @@ static __always_inline struct fusion_found fusion_judge(struct fusion *fs, struc
 		fusion_point_note(fs, bio);
 	if (found.verdict == FUSION_SUBMIT)
 		fusion_pin(fs, io, bio, fusion_word_disk(fs, found.word));
-	else if (found.verdict == FUSION_LOGGED)
+	else if (found.verdict == FUSION_LOGGED || found.verdict == FUSION_PIECES ||
+		 found.verdict == FUSION_LAND)
 		fusion_pin(fs, io, bio, FUSION_FAST);
 	else
 		fusion_leave(fs, io);
@@ -218,6 +221,12 @@ static enum fusion_urgency fusion_urgency_of(struct fusion *fs, const struct bio
 									FUSION_NORMAL;
 }
 
+static void fusion_count_stream(struct fusion *fs, struct bio *bio)
+{
+	fusion_io(bio)->stream = true;
+	this_cpu_inc(fs->stats->unweighed);
+}
+
 static __always_inline void fusion_count_access(struct fusion *fs, struct bio *bio)
 {
 	sector_t sector = bio->bi_iter.bi_sector;
@@ -227,7 +236,7 @@ static __always_inline void fusion_count_access(struct fusion *fs, struct bio *b
 	if (likely(weight))
 		fusion_policy_touch(fs->policy, fusion_lext(fs, sector), weight);
 	else
-		this_cpu_inc(fs->stats->unweighed);
+		fusion_count_stream(fs, bio);
 }
 
 /*
@@ -265,6 +274,9 @@ static noinline int fusion_map_elsewhere(struct fusion *fs, struct bio *bio,
 	case FUSION_LOGGED:
 		fusion_land_remap(fs, bio, found.word);
 		return DM_MAPIO_REMAPPED;
+	case FUSION_LAND:
+		fusion_land_fill(fs, bio, found.word);
+		return DM_MAPIO_SUBMITTED;
 	case FUSION_ZERO:
 		zero_fill_bio(bio);
 		bio_endio(bio);
@@ -293,6 +305,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->waits = false;
 	io->crowded = false;
 	io->over = false;
+	io->stream = false;
 
 	/*
 	 * Polled I/O completes only when its owner asks for it, and a drain, with the flushes of

@@ -224,10 +224,20 @@ bool fusion_land_committed(struct fusion *fs, bool ok)
 			seg->state = FUSION_LAND_LEFT;
 			land->left++;
 		}
-		if (ok && seg->steps & BIT(FUSION_LAND_NEW))
+		if (ok && seg->steps & BIT(FUSION_LAND_NEW)) {
 			seg->state = FUSION_LAND_LISTED;
+			/* unless the log was given up meanwhile */
+			if (seg->segno < land->ended.segno)
+				fusion_land_mark(land, seg);
+			else
+				WRITE_ONCE(land->appends, true);
+		}
 		seg->steps = 0;
 	}
+	if (ok)
+		land->flushed_seq = land->landed.seq;
+	if (ok && land->landed.segno == land->ended.segno)
+		land->failed = 0;
 	spin_unlock_irqrestore(&land->lock, flags);
 	land->taken = false;
 	return land->left;
@@ -276,6 +286,7 @@ void fusion_land_drained(struct fusion *fs)
 		land->nr--;
 		fusion_slot_put(fs, fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot));
 	}
-	if (fusion_land_may_open(fs))
+	/* while a set is loaded, nobody but the loader commits */
+	if (fusion_land_may_open(fs) && fs->heart.begun)
 		fusion_commit_soon(fs);
 }

@@ -24,6 +24,8 @@ int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts
 		return 0;
 	land->max = max;
 	land->blocks = blocks;
+	land->barred = FUSION_LAND_NONE;
+	land->at_place = FUSION_LAND_NONE;
 	/* of a record: a multiple of four */
 	land->bitmap_bytes = (blocks / 8 + 3) & ~3U;
 	land->hash_bits = ilog2(nr);
@@ -108,6 +110,48 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	__set_bit(lext, land->has);
 }
 
+/* -- blocks on their way --------------------------------------------------------------------- */
+
+void fusion_land_begin(struct fusion_land *land, u32 pos, u32 lext, u32 block)
+{
+	land->entry[pos] = (struct fusion_land_entry){ .lext = lext, .block = block };
+	land->flight[(land->flight_first + land->nr_flight++) % FUSION_LAND_FLIGHT] = pos;
+	__set_bit(lext, land->has);
+}
+
+void fusion_land_arrive(struct fusion_land *land)
+{
+	const u32 pos = land->flight[land->flight_first];
+	const struct fusion_land_entry *entry = &land->entry[pos];
+	const u32 older = fusion_land_find(land, entry->lext, entry->block);
+
+	land->flight_first = (land->flight_first + 1) % FUSION_LAND_FLIGHT;
+	land->nr_flight--;
+	if (older != FUSION_LAND_NONE) {
+		struct fusion_land_segment *seg = &land->segment[older / land->blocks];
+
+		fusion_land_remove(land, older);
+		seg->older = true;
+		fusion_land_mark(land, seg);
+	}
+	fusion_land_insert(land, pos, entry->lext, entry->block);
+}
+
+bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 block)
+{
+	u32 i, pos;
+
+	for (i = 0; i < land->nr_flight; i++) {
+		pos = land->flight[(land->flight_first + i) % FUSION_LAND_FLIGHT];
+		if (land->entry[pos].lext == lext &&
+		    (block == FUSION_LAND_NONE || land->entry[pos].block == block))
+			return true;
+	}
+	return false;
+}
+
+/* -- entries that die ------------------------------------------------------------------------ */
+
 void fusion_land_remove(struct fusion_land *land, u32 pos)
 {
 	struct fusion_land_entry *entry = &land->entry[pos];
@@ -143,10 +187,11 @@ void fusion_land_kill_extent(struct fusion_land *land, u32 lext)
 	unsigned long flags;
 	u32 block, pos;
 
-	if (!fusion_land_has(land, lext))
+	if (!land->max)
 		return;
 	spin_lock_irqsave(&land->lock, flags);
-	for (block = 0; block < land->blocks; block++) {
+	land->barred = FUSION_LAND_NONE;
+	for (block = 0; fusion_land_has(land, lext) && block < land->blocks; block++) {
 		pos = fusion_land_find(land, lext, block);
 		if (pos != FUSION_LAND_NONE)
 			fusion_land_kill(land, pos);
@@ -179,7 +224,7 @@ bool fusion_land_still_has(struct fusion_land *land, u32 lext, bool committing)
 	spin_lock_irqsave(&land->lock, flags);
 	if (!land->dirty && !committing)
 		has = fusion_land_run(land, lext, 0, land->blocks, &pos) < land->blocks ||
-		      pos != FUSION_LAND_NONE;
+		      pos != FUSION_LAND_NONE || fusion_land_flies(land, lext, FUSION_LAND_NONE);
 	if (!has)
 		clear_bit(lext, land->has);
 	spin_unlock_irqrestore(&land->lock, flags);

@@ -179,6 +179,8 @@ static int fusion_land_close(struct reader *rd)
 		ended->segno = max(ended->segno, rd->seg[rd->nr - 1].segno + 1);
 	ended->pos = 0;
 	rd->fs->land.next_segno = ended->segno;
+	rd->fs->land.at = *ended;
+	rd->fs->land.csum = ended->csum;
 	if (ended->segno <= FUSION_MAX_SEGNO)
 		return 0;
 	DMERR("%s: landing log: no number is left for another segment",

@@ -7,7 +7,6 @@
 
 /* -- looking up ------------------------------------------------------------------------------ */
 
-/* Whether in one piece or cut: nothing is appended, so no read of the worker meets an entry. */
 static struct fusion_found fusion_land_look_read(struct fusion *fs, struct bio *bio, u32 word,
 						 bool in_map)
 {
@@ -30,10 +29,11 @@ static struct fusion_found fusion_land_look_read(struct fusion *fs, struct bio *
 		return (struct fusion_found){ now, FUSION_AGAIN };
 
 	nr = (block + nr) * FUSION_BLOCK_SECTORS - first;
-	if (WARN_ON_ONCE(!in_map && (pos != FUSION_LAND_NONE || nr < bio_sectors(bio))))
-		return (struct fusion_found){ word, FUSION_LOST };
-	if (nr < bio_sectors(bio))
+	if (nr < bio_sectors(bio)) {
+		if (!in_map)
+			return (struct fusion_found){ word, FUSION_PIECES };
 		dm_accept_partial_bio(bio, nr);
+	}
 	return pos == FUSION_LAND_NONE ? (struct fusion_found){ word, FUSION_SUBMIT } :
 					 (struct fusion_found){ pos, FUSION_LOGGED };
 }
@@ -64,22 +64,27 @@ static bool fusion_land_covers(const struct reach *r, u32 block)
 }
 
 /*
- * The first entry that a write cannot simply go over: it is being copied, there are too many writes
- * over it, or this one has only a part of the block. land->lock held. Return: its position, or
- * FUSION_LAND_NONE.
+ * The first block that a write cannot simply go over: it is on its way into the log, its entry is
+ * being copied, there are too many writes over that, or this one has only a part of the block.
+ * land->lock held. Return: is there one? @pos: its entry; FUSION_LAND_NONE if it is on its way.
  */
-static u32 fusion_land_obstacle(const struct fusion_land *land, const struct reach *r)
+static bool fusion_land_obstacle(const struct fusion_land *land, const struct reach *r, u32 *pos)
 {
-	u32 block, pos;
+	u32 block;
 
 	for (block = r->first / FUSION_BLOCK_SECTORS;
 	     block < DIV_ROUND_UP(r->end, FUSION_BLOCK_SECTORS); block++) {
-		pos = fusion_land_find(land, r->lext, block);
-		if (pos != FUSION_LAND_NONE &&
-		    (land->entry[pos].flags >= FUSION_LAND_WRITES || !fusion_land_covers(r, block)))
-			return pos;
+		if (fusion_land_flies(land, r->lext, block)) {
+			*pos = FUSION_LAND_NONE;
+			return true;
+		}
+		*pos = fusion_land_find(land, r->lext, block);
+		if (*pos != FUSION_LAND_NONE &&
+		    (land->entry[*pos].flags >= FUSION_LAND_WRITES ||
+		     !fusion_land_covers(r, block)))
+			return true;
 	}
-	return FUSION_LAND_NONE;
+	return false;
 }
 
 /* A write begins over all entries that it has. land->lock held. Return: are there any? */
@@ -106,11 +111,13 @@ static struct fusion_found fusion_land_look_write(struct fusion *fs, struct bio 
 	struct fusion_io *io = fusion_io(bio);
 	unsigned long flags;
 	bool clear;
+	u32 pos;
 
 	spin_lock_irqsave(&land->lock, flags);
-	clear = fusion_land_obstacle(land, &r) == FUSION_LAND_NONE;
+	clear = !fusion_land_obstacle(land, &r, &pos);
 	if (clear)
 		io->over = fusion_land_begin_write(land, &r);
+	io->start = fusion_land_number(land, land->at.segno, land->at.pos);
 	spin_unlock_irqrestore(&land->lock, flags);
 	if (!clear)
 		return (struct fusion_found){ word, FUSION_MERGE };
@@ -145,15 +152,63 @@ void fusion_land_remap(struct fusion *fs, struct bio *bio, u32 pos)
 	bio_set_dev(bio, fs->dev[FUSION_FAST]->bdev);
 }
 
+/* A clone reads @nr blocks from @first on, counted from the first one that the bio touches. */
+static void fusion_land_read_piece(struct fusion *fs, struct bio *bio, u32 word, u32 first, u32 nr)
+{
+	const u32 offset = fusion_offset(fs, bio->bi_iter.bi_sector) % FUSION_BLOCK_SECTORS;
+	const u32 from = max(first * FUSION_BLOCK_SECTORS, offset) - offset;
+	const u32 end = min((first + nr) * FUSION_BLOCK_SECTORS - offset, bio_sectors(bio));
+	const u32 pos = fs->land.pieces[first];
+	struct bio *clone;
+
+	clone = bio_alloc_clone(fusion_word_bdev(fs, word), bio, GFP_NOIO, &fs->worker.clones);
+	bio_trim(clone, from, end - from);
+	if (pos == FUSION_LAND_NONE)
+		fusion_remap(fs, clone, word);
+	else
+		fusion_land_remap(fs, clone, pos);
+	bio_chain(clone, bio);
+	submit_bio_noacct(clone);
+}
+
+bool fusion_land_read_pieces(struct fusion *fs, struct bio *bio, u32 word)
+{
+	const u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	const u32 offset = fusion_offset(fs, bio->bi_iter.bi_sector);
+	const u32 block = offset / FUSION_BLOCK_SECTORS;
+	const u32 nr = DIV_ROUND_UP(offset + bio_sectors(bio), FUSION_BLOCK_SECTORS) - block;
+	struct fusion_land *land = &fs->land;
+	u32 i, first = 0, now, *pos = land->pieces;
+	unsigned long flags;
+
+	/* All of them at once: entries leave the index behind the change of a word. */
+	spin_lock_irqsave(&land->lock, flags);
+	for (i = 0; i < nr; i++)
+		pos[i] = fusion_land_find(land, lext, block + i);
+	now = READ_ONCE(fs->map[lext]);
+	spin_unlock_irqrestore(&land->lock, flags);
+	if (now != word) {
+		fusion_leave(fs, fusion_io(bio));
+		return false;
+	}
+	for (i = 1; i <= nr; i++) {
+		if (i < nr && (pos[i] == FUSION_LAND_NONE ? pos[first] == FUSION_LAND_NONE :
+			       pos[i] == pos[i - 1] + 1 && pos[i] % land->blocks))
+			continue;
+		fusion_land_read_piece(fs, bio, word, first, i - first);
+		first = i;
+	}
+	bio_endio(bio);
+	return true;
+}
+
 /* -- the end of a write ---------------------------------------------------------------------- */
 
-/* Bios that wait for entries may go on. fs->lock held. */
-static void fusion_land_wake(struct fusion *fs)
+/* The number of a position with an entry. */
+static u64 fusion_land_since(const struct fusion_land *land, u32 pos)
 {
-	if (!fs->land.waiting)
-		return;
-	fs->land.waiting = false;
-	fusion_unpark(fs);
+	return fusion_land_number(land, land->segment[pos / land->blocks].segno,
+				  pos % land->blocks);
 }
 
 void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok)
@@ -168,8 +223,8 @@ void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok)
 	for (block = DIV_ROUND_UP(io->first, FUSION_BLOCK_SECTORS);
 	     block < (u32)(io->first + io->nr) / FUSION_BLOCK_SECTORS; block++) {
 		pos = fusion_land_find(land, io->lext, block);
-		/* another write has been over it, or the extent is unmapped */
-		if (pos == FUSION_LAND_NONE)
+		/* another write has been over it, or the extent is unmapped; or it is newer */
+		if (pos == FUSION_LAND_NONE || fusion_land_since(land, pos) >= io->start)
 			continue;
 		land->entry[pos].flags--;
 		if (ok)
@@ -253,7 +308,7 @@ bool fusion_land_merge(struct fusion *fs, struct bio *bio)
 {
 	const struct reach r = fusion_land_reach(fs, bio);
 	struct fusion_land *land = &fs->land;
-	bool copy = false, wait = false;
+	bool copy = false, wait = false, hindered;
 	unsigned long flags;
 	u32 word, pos;
 
@@ -263,9 +318,10 @@ bool fusion_land_merge(struct fusion *fs, struct bio *bio)
 	if (fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_SLOW &&
 	    fusion_word_state(word) == FUSION_STABLE) {
 		spin_lock_irqsave(&land->lock, flags);
-		pos = fusion_land_obstacle(land, &r);
-		wait = pos != FUSION_LAND_NONE && (land->merging || land->entry[pos].flags);
-		copy = pos != FUSION_LAND_NONE && !wait;
+		hindered = fusion_land_obstacle(land, &r, &pos);
+		wait = hindered && (pos == FUSION_LAND_NONE || land->merging ||
+				    land->entry[pos].flags);
+		copy = hindered && !wait;
 		if (copy)
 			land->entry[pos].flags = FUSION_LAND_BUSY;
 		spin_unlock_irqrestore(&land->lock, flags);

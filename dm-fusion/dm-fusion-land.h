@@ -6,18 +6,23 @@
  * is live: where in the log the content of a block of an extent is. Everything is allocated when
  * the set is loaded, and nothing for a set without FUSION_INCOMPAT_LANDING.
  *
- * Nothing is appended: the log has what an activation found. It shrinks as its entries die.
+ * Small writes of whole blocks, which are no part of a stream, get into the log as long as there is
+ * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. Their entries are in the
+ * index from the end of their batch on. Nothing is drained: a segment becomes free when all of its
+ * entries have died, or newer ones of these blocks have superseded them.
  *
  * Reads. map() looks into the index for extents of the slow member that have a bit in @has. A read
  * is sent to the log as far as the blocks lie side by side there, and cut behind that.
  *
- * Writes go to the slow member. An entry dies when a write of its whole block has completed (or
- * zeroes have), before that is acknowledged; or when the extent is unmapped. From then on reads
- * find the slow member. But the journal still calls the block live: after a power cut it would
- * hide what was written. So a flush, and each write with FUA, waits for a commit as long as there
- * are entries that have died since the last one (@dirty). It flushes the slow member before it
- * clears their bits (INV20). FUA waits in any extent with a bit in @has, as the entry may have died
- * in a write before it.
+ * Other writes go to the slow member. An entry dies when a write of its whole block has completed
+ * (or zeroes have) that has begun behind it, before that is acknowledged; or when the extent is
+ * unmapped. From then on reads find the slow member. But the journal still calls the block live:
+ * after a power cut it would hide what was written. So a flush, and each write with FUA, waits for
+ * a commit as long as there are entries that have died since the last one (@dirty). It flushes the
+ * slow member before it clears their bits (INV20). FUA waits in any extent with a bit in @has, as
+ * the entry may have died in a write before it. Entries that were superseded keep nobody waiting:
+ * as long as the newer one is durable it counts. So without deaths, a flush of the fast member
+ * makes durable what is in the log; a write with FUA waits for a commit.
  *
  * A write of a part of a block that has an entry would be hidden by that, or would lose the rest of
  * the block. So the worker first has the block copied to its place on the slow member, and then the
@@ -25,8 +30,8 @@
  * stands for the bio, which is in an epoch. There is one at a time: such writes are rare, as only
  * whole blocks get into the log.
  *
- * An extent with entries is not promoted: INV18. It may move on the slow member, as entries name
- * the extent, not its slot.
+ * An extent with entries, or with blocks on their way, is not promoted: INV18. It may move on the
+ * slow member, as entries name the extent, not its slot.
  *
  * A segment without entries is freed with the next commit. Its slot is free after a drain behind
  * that (INV21), as readers may be in it.
@@ -35,6 +40,7 @@
 #define DM_FUSION_LAND_H
 
 #include <linux/bitops.h>
+#include <linux/build_bug.h>
 #include <linux/limits.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -44,9 +50,17 @@
 struct bio;
 struct fusion;
 struct fusion_io;
+struct fusion_land_batch;
+struct work_struct;
+struct workqueue_struct;
 
 /* No position. */
 #define FUSION_LAND_NONE	U32_MAX
+
+/* Batches that there are at once: so many blocks may be on their way into the log. */
+#define FUSION_LAND_BATCHES	4U
+#define FUSION_LAND_FLIGHT	256U
+static_assert(FUSION_LAND_BATCHES * FUSION_BATCH_BLOCKS <= FUSION_LAND_FLIGHT);
 
 /* Flags of an entry: it is being copied; otherwise the number of writes over it under way. */
 #define FUSION_LAND_BUSY	0x8000U
@@ -122,6 +136,23 @@ struct fusion_land_segment {
  * @next: the next position in the bucket, by position
  * @bucket: the first one, or FUSION_LAND_NONE
  * @live: bitmaps, one behind the other, of the positions in the index
+ * @flight: positions of blocks on their way into the log, in order; their entries have the key,
+ *	but are not in the index
+ * @flight_first: the first one of these
+ * @nr_flight: how many
+ * @barred: an extent that is being unmapped: its blocks go past the log; or FUSION_LAND_NONE
+ * @appends: there is room in the log; read without a lock for a hint
+ * @at: the last batch that has a place, and where the next block goes
+ * @at_place: the place of that segment, or FUSION_LAND_NONE
+ * @flushed_seq: the batches up to this one are durable
+ * @batch: batches, in a ring
+ * @first_batch: the first one that has not ended
+ * @nr_batches: how many have a place
+ * @nr_sent: how many of these have been sent, and have not ended
+ * @sending: somebody sends them
+ * @csum: of the header of the last one that was sealed; only of who is @sending
+ * @broken: one could not be written: no block gets into the log any more
+ * @failed: the block of its header, until a commit has said that it is void; or 0
  *
  * Under @lock and fs->lock, to read any of both:
  * @segment: segments; @state and @steps under fs->lock alone, but for FUSION_LAND_LISTED
@@ -145,6 +176,10 @@ struct fusion_land_segment {
  * @landed: @ended when the commit began
  * @recorded: as @live, what it records as live
  * @dying: as @killed, at that time
+ *
+ * @pieces: scratch of the worker: a position for each block of an extent
+ * @work: sends batches that could not be sent at once
+ * @wq: queue of @work
  */
 struct fusion_land {
 	u32 max;
@@ -158,6 +193,22 @@ struct fusion_land {
 	u32 *next;
 	u32 *bucket;
 	u8 *live;
+	u32 flight[FUSION_LAND_FLIGHT];
+	u32 flight_first;
+	u32 nr_flight;
+	u32 barred;
+	bool appends;
+	struct fusion_landed at;
+	u32 at_place;
+	u64 flushed_seq;
+	struct fusion_land_batch *batch;
+	u32 first_batch;
+	u32 nr_batches;
+	u32 nr_sent;
+	bool sending;
+	u32 csum;
+	bool broken;
+	u64 failed;
 	struct fusion_land_segment *segment;
 	u8 *killed;
 	u32 dirty;
@@ -177,6 +228,10 @@ struct fusion_land {
 	struct fusion_landed landed;
 	u8 *recorded;
 	u8 *dying;
+
+	u32 *pieces;
+	struct work_struct *work;
+	struct workqueue_struct *wq;
 };
 
 /* -- dm-fusion-land-index.c: pure code; @lock is held unless said otherwise --------------- */
@@ -199,6 +254,21 @@ u32 fusion_land_run(const struct fusion_land *land, u32 lext, u32 block, u32 end
 
 /* Enter a block, which the index does not have, at a position that has none. */
 void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block);
+
+/* A block of an extent is on its way to a position that has no entry. */
+void fusion_land_begin(struct fusion_land *land, u32 pos, u32 lext, u32 block);
+
+/* The first block on its way is there: it takes the place of an older entry. fs->lock held. */
+void fusion_land_arrive(struct fusion_land *land);
+
+/* Is the block of an extent on its way, or if that is FUSION_LAND_NONE any of it? */
+bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 block);
+
+/* The number of a position: it rises from one to the next that gets a block. */
+static inline u64 fusion_land_number(const struct fusion_land *land, u64 segno, u32 block)
+{
+	return segno * land->blocks + block;
+}
 
 /* Take the entry at @pos out of the index. */
 void fusion_land_remove(struct fusion_land *land, u32 pos);
@@ -267,6 +337,53 @@ void fusion_land_record_all(struct fusion *fs);
 bool fusion_land_drains(struct fusion *fs);
 void fusion_land_drained(struct fusion *fs);
 
+/* -- dm-fusion-land-append.c, -land-batch.c ------------------------------------------------- */
+
+/* Allocate batches, if the set has a log. Return: 0 or -ENOMEM; fusion_land_append_exit() frees. */
+int fusion_land_append_init(struct fusion *fs);
+void fusion_land_append_exit(struct fusion *fs);
+
+/* Is @bio such as the log takes? Any context, no lock. */
+bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
+
+/**
+ * fusion_land_append() - find a place in the log for a write that fits
+ * @fs: device
+ * @bio: the bio, which is in an epoch; in map() it may be cut
+ * @word: of its extent, on the slow member, loaded in that epoch; a copy was cancelled
+ * @in_map: the caller is map()
+ *
+ * Context: any, no lock. Return: FUSION_LAND, with the number of the place in place of the word:
+ * fusion_land_fill() must follow; FUSION_SUBMIT: it goes past the log; FUSION_AGAIN with the word
+ * that there is now.
+ */
+struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
+
+/* Copy the data of a bio, which is pinned, to its place. It ends with its batch. May sleep. */
+void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place);
+
+/* Send batches as far as that is possible. Context: process; @work: it may wait for the gate. */
+void fusion_land_send(struct fusion *fs, bool work);
+
+/* The log's part of fusion_settle_failed(): no opening must find a batch that has failed. */
+void fusion_land_settle(struct fusion *fs);
+
+/* The first batches have ended, or failed: their bios end as well, or go past the log. */
+void fusion_land_finish(struct fusion *fs);
+
+/*
+ * No block of an extent gets into the log from now on until its word has changed, and
+ * fusion_land_kill_extent() is called, or until another extent is barred. fs->lock held. Return:
+ * are some on their way? Then bios that wait are unparked when these have got there.
+ */
+bool fusion_land_bar(struct fusion *fs, u32 lext);
+
+/* Has an extent whose word the mover has just changed got a block in the log? fs->lock held. */
+bool fusion_land_got(struct fusion *fs, u32 lext);
+
+/* Bios that wait for entries may go on. fs->lock held. */
+void fusion_land_wake(struct fusion *fs);
+
 /* -- dm-fusion-land.c ---------------------------------------------------------------------- */
 
 /**
@@ -277,13 +394,19 @@ void fusion_land_drained(struct fusion *fs);
  * @in_map: the caller is map(), where a bio may be cut
  *
  * Context: any, no lock. Return: FUSION_SUBMIT; FUSION_LOGGED with the position in the log in place
- * of the word; FUSION_MERGE; FUSION_AGAIN with the word that there is now. With FUSION_SUBMIT, a
- * write counts as under way until fusion_land_written(), if io->over.
+ * of the word; FUSION_MERGE; FUSION_PIECES; FUSION_AGAIN with the word that there is now. With
+ * FUSION_SUBMIT, a write counts as under way until fusion_land_written(), if io->over.
  */
 struct fusion_found fusion_land_look(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
 /* Remap @bio to its place in the log, in the block at @pos. */
 void fusion_land_remap(struct fusion *fs, struct bio *bio, u32 pos);
+
+/*
+ * Read a bio that got FUSION_PIECES, with @word, by clones. Context: the worker. Return: false if
+ * it has to look again, as the word has changed.
+ */
+bool fusion_land_read_pieces(struct fusion *fs, struct bio *bio, u32 word);
 
 /* A write over entries has ended. Any context, no lock; the bio is still in its epoch. */
 void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok);

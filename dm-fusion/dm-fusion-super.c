@@ -150,6 +150,7 @@ static void fusion_super_settle_failed(struct fusion *fs, struct fusion_chain *c
 void fusion_settle_failed(struct fusion *fs)
 {
 	fusion_chain_settle(fs);
+	fusion_land_settle(fs);
 	fusion_super_settle_failed(fs, &fs->journal);
 	fusion_super_settle_failed(fs, &fs->replica.log);
 }

@@ -19,8 +19,8 @@
  *	shared/		pure code: format, codec, replay, policy; fusionctl has it as well
  *	core, gate	bios that wait, counters; may anything be written?
  *	epoch, map	who uses a map word, and the drain; the states of extents
- *	land*		the landing log: its index, what commits record of it, bios that meet it,
- *			and what is found when a set is opened
+ *	land*		the landing log: its index, what commits record of it, bios that get into
+ *			it or meet it, and what is found when a set is opened
  *	used, discard,	which slots are taken, what the members know of free ones, which is the
  *	alloc, fence	next one, and which of them nobody may have
  *	replica-state	what the replica does not know yet
@@ -162,9 +162,10 @@
  *			it clean knows that the flush which made it so has ended
  *     lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
  *			of bios, what the replica has to learn; taken by end_io only for
- *			OPEN extents, users' flushes, writes that wait for a commit, and
- *			those over entries of the landing log
- *       land.lock	spinlock, irq-safe: the index of the landing log; map() takes it alone
+ *			OPEN extents, users' flushes, writes that wait for a commit,
+ *			those over entries of the landing log, and its batches
+ *       land.lock	spinlock, irq-safe: the landing log, its index and its batches; map() takes
+ *			it alone
  * mover.pins.mutex	one change of the pins at a time
  *   lock
  * drain_mutex		one drain at a time
@@ -185,6 +186,7 @@
  *			in flight to the fast member
  *	txns.reclaim_work	a drain
  *	worker.work	memory pools only
+ *	land.work	nothing else
  *	replica.work	a commit
  *	discards[].work	nothing else; first writes and the mover wait for it if there are no
  *			other slots

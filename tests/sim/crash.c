@@ -16,7 +16,8 @@
  *	--large		so many extents that a transaction has several blocks
  *	--about		nothing but one of the sequences that stories.c has: flushes, fua,
  *			demotions, checkpoints, closing, swaps, fences, shadows, pins,
- *			shrinking, replacing, lost, landing, replica, user-fua, attempts
+ *			shrinking, replacing, lost, landing, appending, replica, user-fua,
+ *			attempts
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
  * happens in it. --trace --no-shrink shows the run as it is.
@@ -328,7 +329,7 @@ int main(int argc, char **argv)
 			continue;
 		}
 		if (opt.story && opt.story->landed)
-			landed_setup(&run.setup, run.seed);
+			landed_setup(&run.setup, run.seed, opt.story->roomy);
 		run.setup.cut_one_in *= opt.rarely;
 		run.setup.story = opt.story;
 		nr = make_ops(&run.setup, run.seed, ops, opt.ops);

@@ -79,11 +79,14 @@ static void begin_write(struct bio *bio)
 	struct sim_disk *d = bio->bi_bdev->disk;
 	struct sim_entry *e = sim_alloc(sizeof(*e), true);
 	unsigned int i;
+	bool log;
 
 	e->seq = NEVER;
 	e->nr = bio_sectors(bio);
 	e->meta = disk_locate(d, bio->bi_iter.bi_sector, e->nr, &e->sector);
-	if (e->meta != !!bio->nr_pages && !(e->meta && bio_op(bio) == REQ_OP_WRITE_ZEROES))
+	/* the landing log lies in slots of the fast disk */
+	log = !e->meta && bio->nr_pages && d->role == FUSION_FAST;
+	if (e->meta != !!bio->nr_pages && !log && !(e->meta && bio_op(bio) == REQ_OP_WRITE_ZEROES))
 		sim_fail("%s where %s belongs, at sector %llu of the %s disk",
 			 e->meta ? "data" : "metadata", e->meta ? "metadata" : "data",
 			 bio->bi_iter.bi_sector, d->role == FUSION_FAST ? "fast" : "slow");
@@ -91,6 +94,12 @@ static void begin_write(struct bio *bio)
 		e->raw = sim_alloc(e->nr * 512, true);
 		for (i = 0; i < bio->nr_pages; i++)
 			memcpy(e->raw + i * PAGE_SIZE, bio->pages[i]->data, PAGE_SIZE);
+	} else if (log) {
+		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
+		landed_note(bio->pages[0]->data);
+		for (i = 0; i < bio->nr_pages; i++)
+			landed_raw_stamps(bio->pages[i]->data,
+					  e->stamps + i * FUSION_BLOCK_SECTORS);
 	} else if (bio->stamps) {
 		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
 		memcpy(e->stamps, bio->stamps, e->nr * sizeof(u64));

@@ -8,19 +8,20 @@
 
 #include "landed.h"
 
-#define MAX_RAW		4096U
 #define RAW_MARK	0xfadedacULL	/* in the topmost bits of a stamp: no other one has them */
 #define RAW_SHIFT	36
 
-static u8 *raw[MAX_RAW];
-static u32 nr_raw;
+static u8 **raw;
+static u32 nr_raw, max_raw;
 
 void landed_raw_add(const void *block, u64 stamps[FUSION_BLOCK_SECTORS])
 {
 	u32 i;
 
-	if (nr_raw == MAX_RAW)
-		sim_fail("too many blocks of metadata in slots");
+	if (nr_raw == max_raw) {
+		max_raw = max(2 * max_raw, 256U);
+		raw = realloc(raw, max_raw * sizeof(*raw));
+	}
 	raw[nr_raw] = malloc(FUSION_BLOCK_SIZE);
 	memcpy(raw[nr_raw], block, FUSION_BLOCK_SIZE);
 	for (i = 0; i < FUSION_BLOCK_SECTORS; i++)
@@ -47,4 +48,20 @@ void landed_raw_bytes(u64 stamp, void *bytes)
 	}
 	for (i = 0; i < 512 / sizeof(*p); i++)
 		p[i] = stamp;
+}
+
+void landed_raw_stamps(const void *block, u64 stamps[FUSION_BLOCK_SECTORS])
+{
+	const u8 *sector = block;
+	u8 bytes[512];
+	u32 i;
+
+	for (i = 0; i < FUSION_BLOCK_SECTORS; i++, sector += sizeof(bytes)) {
+		memcpy(&stamps[i], sector, sizeof(*stamps));
+		landed_raw_bytes(stamps[i], bytes);
+		if (memcmp(bytes, sector, sizeof(bytes)) || stamps[i] >> RAW_SHIFT == RAW_MARK) {
+			landed_raw_add(block, stamps);
+			return;
+		}
+	}
 }

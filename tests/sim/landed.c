@@ -19,7 +19,21 @@ bool landed_any(u32 lext)
 	return lext < MAX_LEXTS && had[lext];
 }
 
-void landed_setup(struct setup *s, u64 seed)
+void landed_note(const void *header)
+{
+	const struct fusion_landing_block *d = header;
+	struct fusion_entry e;
+	u32 i;
+
+	if (le32_to_cpu(d->h.magic) != FUSION_MAGIC_BATCH)
+		return;
+	for (i = 0; i < le16_to_cpu(d->count); i++) {
+		fusion_landing_entry(header, i, &e);
+		had[e.lext] = true;
+	}
+}
+
+void landed_setup(struct setup *s, u64 seed, bool roomy)
 {
 	u64 rng = seed ^ 0x1a4d;
 	struct fusion_sb *sb = &s->sb;
@@ -31,12 +45,14 @@ void landed_setup(struct setup *s, u64 seed)
 	s->lost = 0;
 	/* it excludes copies for points */
 	snprintf(strstr(s->options, "shadow_age"), sizeof("shadow_age 10"), "shadow_age 0");
-	more = 2 + rnd_below(&rng, 7);
+	more = (roomy ? 12 : 2) + rnd_below(&rng, 7);
 	sb->nr_fast_slots += more;
 	sb->self_sectors += more * EXTENT_SECTORS;
 	sb->incompat |= FUSION_INCOMPAT_LANDING;
 	sb->landing_slots = 1 + rnd_below(&rng, min(min(fusion_landing_limit(sb), 6U),
 						    MAX_SEGMENTS));
+	if (roomy)
+		sb->landing_slots = min(sb->landing_slots + 4, fusion_landing_limit(sb));
 	capacity = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
 	sb->nr_lexts = min(sb->nr_lexts + 8, capacity - sb->landing_slots);
 	s->most = *sb;
@@ -313,7 +329,7 @@ static void place_segments(struct making *mk)
 	const u64 segno = rnd_below(mk->rng, 2) ? 1 : 1 + rnd_below(mk->rng, 1000);
 	u32 i, turn = rnd_below(mk->rng, mk->sb->landing_slots);
 
-	mk->nr = 1 + rnd_below(mk->rng, mk->sb->landing_slots);
+	mk->nr = 1 + rnd_below(mk->rng, min(mk->sb->landing_slots, 6U));
 	for (i = 0; i < mk->nr; i++) {
 		memset(mk->live[i], 0xff, BLOCKS / 8);
 		mk->seg[i] = (struct fusion_segment){

@@ -84,6 +84,7 @@ struct story {
 	bool homes;	/* only of sets in which homing has something to do */
 	bool lost;	/* only of sets with extents that are lost */
 	bool landed;	/* of sets with a landing log */
+	bool roomy;	/* and with room in it */
 	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 
@@ -129,6 +130,7 @@ u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_lost_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_pin_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */
 void draw_homing(u64 *rng, struct op *op);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A set that begins with a landing log is used: blocks are read and written, whole and in parts,
- * side by side and over each other, until nothing is left of the log.
+ * side by side and over each other, until nothing is left of the log; or mostly blocks that get
+ * into it, again and again the same, so that segments become free and are used again.
  */
 #include "ops.h"
 
@@ -126,6 +127,81 @@ static struct op *one(struct op *op, const struct setup *s, u64 *rng)
 		return rnd_below(rng, 4) ? op :
 		       add(op, rnd_below(rng, 2) ? OP_REOPEN : OP_READONLY, 0, 0);
 	}
+}
+
+/* -- much of it gets into the log ------------------------------------------------------------ */
+
+static struct op *append(struct op *op, u32 sector, u64 *rng)
+{
+	u32 block = rnd_below(rng, EXTENT_SECTORS / 8);
+	u32 nr = 1 + rnd_below(rng, min(EXTENT_SECTORS / 8 - block, 1U << rnd_below(rng, 5)));
+
+	op = add(op, OP_WRITE, sector + 8 * block, 8 * nr);
+	if (!rnd_below(rng, 8))
+		op[-1].flags |= OP_FUA;
+	if (!rnd_below(rng, 16))
+		op[-1].flags |= OP_NOWAIT;
+	if (!rnd_below(rng, 8))
+		op[-1].flags |= OP_LATE;
+	return op;
+}
+
+/* What may meet blocks that are on their way. */
+static struct op *meet(struct op *op, u32 sector, u64 *rng)
+{
+	u32 at = rnd_below(rng, EXTENT_SECTORS), i;
+
+	op = append(op, sector, rng);
+	switch (rnd_below(rng, 8)) {
+	case 0:
+		return discard(op, sector, 1, rng);
+	case 1:
+		op = draw_write(op, OP_ZEROES, sector, rng);
+		break;
+	case 2 ... 3:	/* too large for the log, or a part of a block */
+		op = draw_write(op, OP_WRITE, sector, rng);
+		break;
+	case 4:
+		op = add(op, OP_PROMOTE, sector / EXTENT_SECTORS, 1);
+		break;
+	case 5:
+		return pile(op, sector, rng);
+	default:
+		for (i = rnd_below(rng, 4); i; i--)
+			op = append(op, sector, rng);
+	}
+	return add(op, OP_READ, sector + at, 1 + rnd_below(rng, EXTENT_SECTORS - at));
+}
+
+u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+
+	while (end - op > 16) {
+		u32 sector = rnd_below(rng, min(s->sb.nr_lexts, 4U)) * EXTENT_SECTORS;
+
+		switch (rnd_below(rng, 8)) {
+		case 0 ... 3:
+			op = append(op, sector, rng);
+			break;
+		case 4 ... 5:
+			op = meet(op, sector, rng);
+			break;
+		case 6:
+			if (rnd_below(rng, 2))
+				op = add(op, OP_FLUSH, 0, 0);
+			break;
+		default:
+			op = one(op, s, rng);
+		}
+		if (!rnd_below(rng, 64)) {
+			op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
+			op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
+		}
+		if (s->faults && !rnd_below(rng, 24))
+			op = fail_any(op, s, rng);
+	}
+	return op - ops;
 }
 
 u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
