@@ -298,7 +298,7 @@ static void fusion_land_stop(struct fusion *fs)
 	unsigned long flags;
 
 	spin_lock_irqsave(&land->lock, flags);
-	land->broken = true;
+	land->broken |= land->nr_batches;
 	spin_unlock_irqrestore(&land->lock, flags);
 	fusion_land_finish(fs);
 }

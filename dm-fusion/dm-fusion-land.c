@@ -70,11 +70,12 @@ static bool fusion_land_covers(const struct reach *r, u32 block)
  */
 static bool fusion_land_obstacle(const struct fusion_land *land, const struct reach *r, u32 *pos)
 {
+	const bool any = fusion_land_flies(land, r->lext, FUSION_LAND_NONE);
 	u32 block;
 
 	for (block = r->first / FUSION_BLOCK_SECTORS;
 	     block < DIV_ROUND_UP(r->end, FUSION_BLOCK_SECTORS); block++) {
-		if (fusion_land_flies(land, r->lext, block)) {
+		if (any && fusion_land_flies(land, r->lext, block)) {
 			*pos = FUSION_LAND_NONE;
 			return true;
 		}

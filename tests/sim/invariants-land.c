@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A look into the target: does its landing log agree with the map, and with itself? */
 #include "dm-fusion.h"
+#include "dm-fusion-land-batch.h"
 #include "dm-fusion-landing.h"
 
 #include "invariants.h"
@@ -54,6 +55,54 @@ static void check_segment(const struct fusion *fs, u32 i, unsigned long **taken)
 		sim_fail("landing log: nobody records where segment %llu ends", seg->segno);
 }
 
+/* The @i-th of the blocks on their way is that at @pos; its extent is still whole, and slow. */
+static void check_flight(const struct fusion *fs, u32 i, u32 pos)
+{
+	const struct fusion_land *land = &fs->land;
+	const struct fusion_land_entry *e = &land->entry[pos];
+	u32 word = fs->map[e->lext];
+
+	if (i >= land->nr_flight ||
+	    land->flight[(land->flight_first + i) % FUSION_LAND_FLIGHT] != pos)
+		sim_fail("landing log: the block at position %u is not on its way", pos);
+	if (!test_bit(e->lext, land->has))
+		sim_fail("landing log: extent %u has blocks on their way, and no bit", e->lext);
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
+	    fusion_word_state(word) == FUSION_OPEN)
+		sim_fail("INV18: extent %u has blocks on their way, and the word %x", e->lext, word);
+}
+
+/* Batches follow each other from the end of the log on, in segments that are durably open. */
+static void check_batches(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+	u32 i, k, flight = 0, sent = 0;
+
+	for (i = 0; i < land->nr_batches; i++) {
+		const struct fusion_land_batch *b =
+			&land->batch[(land->first_batch + i) % FUSION_LAND_BATCHES];
+		const struct fusion_land_segment *seg = &land->segment[b->place];
+
+		if (b->seq != land->ended.seq + 1 + i)
+			sim_fail("INV19: batch %llu is number %u behind batch %llu", b->seq, i,
+				 land->ended.seq);
+		if (seg->state != FUSION_LAND_LISTED || seg->steps & BIT(FUSION_LAND_NEW) ||
+		    seg->segno < land->ended.segno)
+			sim_fail("landing log: batch %llu in a segment that is not open", b->seq);
+		if (b->pos + 1 + b->count > fusion_segment_room(&fs->sb))
+			sim_fail("landing log: batch %llu has no room", b->seq);
+		for (k = 0; k < b->count; k++, flight++)
+			check_flight(fs, flight, b->place * land->blocks + b->pos + 1 + k);
+		sent += b->state == FUSION_BATCH_SENT;
+	}
+	if (flight != land->nr_flight || sent != land->nr_sent || sent > FUSION_LAND_SENT)
+		sim_fail("landing log: %u blocks on their way, in %u batches that were sent; %u and %u counted",
+			 flight, sent, land->nr_flight, land->nr_sent);
+	if (land->flushed_seq > land->ended.seq)
+		sim_fail("landing log: batch %llu is durable, and %llu has not ended",
+			 land->flushed_seq, land->ended.seq + 1);
+}
+
 void check_landing(const void *private, unsigned long **taken)
 {
 	const struct fusion *fs = private;
@@ -76,4 +125,6 @@ void check_landing(const void *private, unsigned long **taken)
 			chained++;
 	if (chained != live)
 		sim_fail("landing log: %u entries in buckets, %u in segments", chained, live);
+	if (land->max)
+		check_batches(fs);
 }

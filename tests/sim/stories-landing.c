@@ -147,10 +147,15 @@ static struct op *append(struct op *op, u32 sector, u64 *rng)
 }
 
 /* What may meet blocks that are on their way. */
-static struct op *meet(struct op *op, u32 sector, u64 *rng)
+static struct op *meet(struct op *op, const struct setup *s, u32 sector, u64 *rng)
 {
 	u32 at = rnd_below(rng, EXTENT_SECTORS), i;
 
+	/* an extent that has no entries is promoted just when it gets some */
+	if (!rnd_below(rng, 4)) {
+		sector = rnd_below(rng, s->sb.nr_lexts) * EXTENT_SECTORS;
+		op = add(op, OP_PROMOTE, sector / EXTENT_SECTORS, 1);
+	}
 	op = append(op, sector, rng);
 	switch (rnd_below(rng, 8)) {
 	case 0:
@@ -185,7 +190,7 @@ u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 			op = append(op, sector, rng);
 			break;
 		case 4 ... 5:
-			op = meet(op, sector, rng);
+			op = meet(op, s, sector, rng);
 			break;
 		case 6:
 			if (rnd_below(rng, 2))

@@ -185,6 +185,44 @@ static void test_deaths(void)
 	fusion_land_exit(&l.land);
 }
 
+/* A block on its way is not found; once it is there, it has superseded the older one. */
+static void test_flight(void)
+{
+	struct list l;
+	u32 i;
+
+	begin(&l, 4);
+	fusion_land_begin(&l.land, 1, 3, 5);
+	fusion_land_begin(&l.land, 2, 3, 6);
+	fusion_land_begin(&l.land, BLOCKS + 1, 3, 5);
+	REQUIRE(fusion_land_has(&l.land, 3) && fusion_land_still_has(&l.land, 3, false));
+	REQUIRE(fusion_land_flies(&l.land, 3, 5) && fusion_land_flies(&l.land, 3, 6));
+	REQUIRE(fusion_land_flies(&l.land, 3, FUSION_LAND_NONE));
+	REQUIRE(!fusion_land_flies(&l.land, 3, 7) && !fusion_land_flies(&l.land, 2, 5));
+	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), FUSION_LAND_NONE);
+	fusion_land_arrive(&l.land);
+	fusion_land_arrive(&l.land);
+	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), 1);
+	REQUIRE(fusion_land_flies(&l.land, 3, 5) && !fusion_land_flies(&l.land, 3, 6));
+	REQUIRE_EQ(l.land.dirty, 0);
+	fusion_land_arrive(&l.land);
+	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), BLOCKS + 1);
+	REQUIRE_EQ(fusion_land_find(&l.land, 3, 6), 2);
+	REQUIRE(l.land.segment[0].older && !l.land.segment[0].dead && !l.land.deaths);
+	REQUIRE_EQ(l.land.segment[0].nr_live, 1);
+	REQUIRE_EQ(l.land.segment[1].nr_live, 1);
+	REQUIRE_EQ(l.land.dirty, 1);
+	/* they go round in a ring */
+	for (i = 0; i < 2 * FUSION_LAND_FLIGHT; i++) {
+		fusion_land_begin(&l.land, 2 * BLOCKS + i % 2, 1, 1);
+		REQUIRE(fusion_land_flies(&l.land, 1, 1));
+		fusion_land_arrive(&l.land);
+		REQUIRE_EQ(fusion_land_find(&l.land, 1, 1), 2 * BLOCKS + i % 2);
+	}
+	REQUIRE_EQ(l.land.nr_flight, 0);
+	fusion_land_exit(&l.land);
+}
+
 static void test_slots(void)
 {
 	struct list l;
@@ -247,6 +285,7 @@ static void test_none(void)
 static const struct unit_test tests[] = {
 	{ "land: entries", test_entries },
 	{ "land: entries that die", test_deaths },
+	{ "land: blocks on their way", test_flight },
 	{ "land: slots of segments", test_slots },
 	{ "land: no more memory than promised", test_bound },
 	{ "land: no memory", test_memory },
