@@ -61,6 +61,7 @@ static void fusion_land_ended(struct fusion *fs, const struct fusion_land_batch 
 
 	for (i = 0; i < b->count; i++)
 		fusion_land_arrive(land);
+	fusion_land_summary_add(fs, b);
 	seg->end = b->pos + 1 + b->count;
 	land->ended.seq = b->seq;
 	land->ended.csum = b->csum;
@@ -69,6 +70,7 @@ static void fusion_land_ended(struct fusion *fs, const struct fusion_land_batch 
 		return;
 	land->ended.segno++;
 	land->ended.pos = 0;
+	fusion_land_summary_begin(fs, seg);
 	fusion_land_mark(land, seg);
 	/* it records where that ends, and opens others */
 	if (land->next_segno > land->ended.segno)
@@ -164,7 +166,7 @@ void fusion_land_finish(struct fusion *fs)
 		while (land->nr_batches)
 			fusion_land_pop(land, &past);
 	}
-	more = fusion_land_to_send(land);
+	more = fusion_land_to_send(land) || fusion_land_summary_due(fs);
 	spin_unlock_irqrestore(&land->lock, inner);
 	fusion_land_wake(fs);
 	spin_unlock_irqrestore(&fs->lock, flags);
@@ -359,6 +361,8 @@ static void fusion_do_land(struct work_struct *work)
 		fusion_land_stop(fs);
 	else
 		fusion_land_send(fs, true);
+	if (fusion_land_summary_due(fs))
+		fusion_land_summary_write(fs);
 }
 
 int fusion_land_append_init(struct fusion *fs)
@@ -370,6 +374,8 @@ int fusion_land_append_init(struct fusion *fs)
 
 	if (!land->max)
 		return 0;
+	if (fusion_land_summary_init(fs))
+		return -ENOMEM;
 	all = kvzalloc(sizeof(*all), GFP_KERNEL);
 	if (!all)
 		return -ENOMEM;
@@ -395,6 +401,7 @@ void fusion_land_append_exit(struct fusion *fs)
 	struct fusion_land *land = &fs->land;
 	u32 i, k;
 
+	fusion_land_summary_exit(fs);
 	if (!land->batch)
 		return;
 	kvfree(land->pieces);

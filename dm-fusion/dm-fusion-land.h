@@ -51,6 +51,7 @@ struct bio;
 struct fusion;
 struct fusion_io;
 struct fusion_land_batch;
+struct fusion_land_summary;
 struct work_struct;
 struct workqueue_struct;
 
@@ -177,8 +178,9 @@ struct fusion_land_segment {
  * @recorded: as @live, what it records as live
  * @dying: as @killed, at that time
  *
+ * @summary: of full segments: dm-fusion-land-summary.c
  * @pieces: scratch of the worker: a position for each block of an extent
- * @work: sends batches that could not be sent at once
+ * @work: sends batches that could not be sent at once, and writes summaries
  * @wq: queue of @work
  */
 struct fusion_land {
@@ -229,6 +231,7 @@ struct fusion_land {
 	u8 *recorded;
 	u8 *dying;
 
+	struct fusion_land_summary *summary;
 	u32 *pieces;
 	struct work_struct *work;
 	struct workqueue_struct *wq;
@@ -336,6 +339,22 @@ void fusion_land_record_all(struct fusion *fs);
 /* Before a drain. Return: is there a segment that waits for it? Behind it, these are free. */
 bool fusion_land_drains(struct fusion *fs);
 void fusion_land_drained(struct fusion *fs);
+
+/* -- dm-fusion-land-summary.c: the set has a log -------------------------------------------- */
+
+/* Return: 0 or -ENOMEM; fusion_land_summary_exit() must follow in any case. */
+int fusion_land_summary_init(struct fusion *fs);
+void fusion_land_summary_exit(struct fusion *fs);
+
+/* The batch has ended, as all before it. Both locks held, as for the next one. */
+void fusion_land_summary_add(struct fusion *fs, const struct fusion_land_batch *b);
+
+/* That was the last one of its segment. */
+void fusion_land_summary_begin(struct fusion *fs, const struct fusion_land_segment *seg);
+
+/* Is there one to be written? Then land->work writes it. Any context; sleeps. */
+bool fusion_land_summary_due(const struct fusion *fs);
+void fusion_land_summary_write(struct fusion *fs);
 
 /* -- dm-fusion-land-append.c, -land-batch.c ------------------------------------------------- */
 
