@@ -24,6 +24,8 @@
 #include "dm-fusion.h"
 #include "dm-fusion-land-batch.h"
 
+#define FAILED "%s: landing log: a write failed: %d; it is unused until the set is opened again"
+
 static struct fusion_land_batch *fusion_land_nth(const struct fusion_land *land, u32 i)
 {
 	return &land->batch[(land->first_batch + i) % FUSION_LAND_BATCHES];
@@ -187,8 +189,7 @@ static void fusion_land_batch_done(struct bio *bio)
 
 	if (bio->bi_status) {
 		fusion_member_failed(fs, FUSION_FAST);
-		DMERR_LIMIT("%s: landing log: the fast member has failed a write: %d; writes go to the slow member until the set is opened again",
-			    dm_table_device_name(fs->ti->table),
+		DMERR_LIMIT(FAILED, dm_table_device_name(fs->ti->table),
 			    blk_status_to_errno(bio->bi_status));
 	}
 	spin_lock_irqsave(&land->lock, flags);

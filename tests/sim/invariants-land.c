@@ -69,7 +69,8 @@ static void check_flight(const struct fusion *fs, u32 i, u32 pos)
 		sim_fail("landing log: extent %u has blocks on their way, and no bit", e->lext);
 	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
 	    fusion_word_state(word) == FUSION_OPEN)
-		sim_fail("INV18: extent %u has blocks on their way, and the word %x", e->lext, word);
+		sim_fail("INV18: extent %u has blocks on their way, and the word %x", e->lext,
+			 word);
 }
 
 /* Batches follow each other from the end of the log on, in segments that are durably open. */
@@ -96,7 +97,7 @@ static void check_batches(const struct fusion *fs)
 		sent += b->state == FUSION_BATCH_SENT;
 	}
 	if (flight != land->nr_flight || sent != land->nr_sent || sent > FUSION_LAND_SENT)
-		sim_fail("landing log: %u blocks on their way, in %u batches that were sent; %u and %u counted",
+		sim_fail("landing log: %u blocks fly, %u batches are sent; %u and %u counted",
 			 flight, sent, land->nr_flight, land->nr_sent);
 	if (land->flushed_seq > land->ended.seq)
 		sim_fail("landing log: batch %llu is durable, and %llu has not ended",
