@@ -2,7 +2,7 @@
 /*
  * dm-fusion: the index of the landing log in memory: a hash of the blocks that are live.
  *
- * For each position, which is a block of a segment, there are 16 bytes and two bits, whether it is
+ * For each position, which is a block of a segment, there are 16 bytes and three bits, whether it is
  * in use or not: 0.4 % of what the log takes. With a bit for each extent, that is all.
  */
 #include <linux/bitops.h>
@@ -32,10 +32,11 @@ int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts
 	land->bucket = kvmalloc_array(1U << land->hash_bits, sizeof(*land->bucket), GFP_KERNEL);
 	land->live = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
 	land->recorded = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
+	land->failed = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
 	land->segment = kvcalloc(max, sizeof(*land->segment), GFP_KERNEL);
 	land->has = kvcalloc(BITS_TO_LONGS(nr_lexts), sizeof(long), GFP_KERNEL);
 	if (!land->entry || !land->next || !land->bucket || !land->live || !land->recorded ||
-	    !land->segment || !land->has)
+	    !land->failed || !land->segment || !land->has)
 		return -ENOMEM;
 	memset(land->bucket, 0xff, sizeof(*land->bucket) << land->hash_bits);
 	return 0;
@@ -45,6 +46,7 @@ void fusion_land_exit(struct fusion_land *land)
 {
 	kvfree(land->has);
 	kvfree(land->segment);
+	kvfree(land->failed);
 	kvfree(land->recorded);
 	kvfree(land->live);
 	kvfree(land->bucket);
@@ -100,6 +102,7 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	*bucket = pos;
 	*fusion_land_byte(land, pos) |= 1 << pos % 8;
 	land->segment[pos / land->blocks].nr_live++;
+	land->nr_live++;
 	__set_bit(lext, land->has);
 }
 
@@ -114,6 +117,7 @@ void fusion_land_remove(struct fusion_land *land, u32 pos)
 	entry->flags = 0;
 	*fusion_land_byte(land, pos) &= ~(1 << pos % 8);
 	land->segment[pos / land->blocks].nr_live--;
+	land->nr_live--;
 }
 
 void fusion_land_kill(struct fusion_land *land, u32 pos)

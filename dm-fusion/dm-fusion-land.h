@@ -6,7 +6,8 @@
  * is live: where in the log the content of a block of an extent is. Everything is allocated when
  * the set is loaded, and nothing for a set without FUSION_INCOMPAT_LANDING.
  *
- * Nothing is appended: the log has what an activation found. It shrinks as its entries die.
+ * Nothing is appended: the log has what an activation found. It shrinks as its entries die, and as
+ * the mover copies blocks to the slow member: dm-fusion-land-drain.c.
  *
  * Reads. map() looks into the index for extents of the slow member that have a bit in @has. A read
  * is sent to the log as far as the blocks lie side by side there, and cut behind that.
@@ -43,14 +44,19 @@
 
 struct bio;
 struct fusion;
+struct fusion_force;
 struct fusion_io;
 
 /* No position. */
 #define FUSION_LAND_NONE	U32_MAX
 
-/* Flags of an entry: it is being copied; otherwise the number of writes over it under way. */
+/*
+ * Flags of an entry: it is being copied for a bio, or drained; otherwise the number of writes over
+ * it under way.
+ */
 #define FUSION_LAND_BUSY	0x8000U
-#define FUSION_LAND_WRITES	0x7fffU
+#define FUSION_LAND_MARKED	0x4000U
+#define FUSION_LAND_WRITES	0x3fffU
 
 /* An entry; @lext and @block are the key. */
 struct fusion_land_entry {
@@ -113,6 +119,7 @@ struct fusion_land_segment {
  * @next: the next position in the bucket, by position
  * @bucket: the first one, or FUSION_LAND_NONE
  * @live: bitmaps, one behind the other, of the positions in the index
+ * @nr_live: number of these
  *
  * Under @lock and fs->lock, to read any of both:
  * @segment: segments; @state and @step under fs->lock alone
@@ -130,6 +137,16 @@ struct fusion_land_segment {
  *
  * @landed: where the log has ended; constant while the set is open
  * @recorded: as @live, what the commit under way records; the committer's
+ *
+ * The mover's:
+ * @failed: as @live, of positions that could not be copied; it may have those of entries that died
+ * @retry_ms: ktime from which on these may be tried again; 0: there are none
+ * @pause_ms: the pause before that
+ * @until_ms: ktime before which nothing is copied, as nothing could be
+ * @nr_drained: blocks that it has copied
+ * @forgotten: there is no segment, and @has was cleared
+ * @woken: the slow member was woken, so all is copied
+ * @drained_last: this came last, so it is the turn of others
  */
 struct fusion_land {
 	u32 max;
@@ -143,6 +160,7 @@ struct fusion_land {
 	u32 *next;
 	u32 *bucket;
 	u8 *live;
+	u32 nr_live;
 	struct fusion_land_segment *segment;
 	u32 dirty;
 
@@ -157,6 +175,15 @@ struct fusion_land {
 
 	struct fusion_landed landed;
 	u8 *recorded;
+
+	u8 *failed;
+	u64 retry_ms;
+	u32 pause_ms;
+	u64 until_ms;
+	u64 nr_drained;
+	bool forgotten;
+	bool woken;
+	bool drained_last;
 };
 
 /* -- dm-fusion-land-index.c: pure code; @lock is held unless said otherwise --------------- */
@@ -259,6 +286,9 @@ void fusion_land_drained(struct fusion *fs);
  */
 struct fusion_found fusion_land_look(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
+/* The sector of the fast member that a position is at. In an epoch, or fs->lock held. */
+u64 fusion_land_sector(const struct fusion *fs, u32 pos);
+
 /* Remap @bio to its place in the log, in the block at @pos. */
 void fusion_land_remap(struct fusion *fs, struct bio *bio, u32 pos);
 
@@ -270,6 +300,53 @@ void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok);
  * it comes back when it can go on.
  */
 bool fusion_land_merge(struct fusion *fs, struct bio *bio);
+
+/* Bios that wait for entries may go on. fs->lock held. */
+void fusion_land_wake(struct fusion *fs);
+
+/* -- dm-fusion-land-round.c; the mover ----------------------------------------------------- */
+
+/* Entries in a round of the drain. */
+struct fusion_drained {
+	u32 taken;
+	u32 copied;		/* these are dead */
+	u32 failed;		/* entered in @failed of the log */
+	u32 in_the_way;		/* not taken: writes are over them, or a copy for a bio */
+	u32 given_up;		/* not taken: in @failed */
+};
+
+/**
+ * fusion_drain_round() - copy blocks to the slow member
+ * @fs: device
+ * @end: of segments with lower numbers, the lowest first
+ * @force: the request that wants them, or NULL
+ * @quiet: fusion_drain_quiet(); if it is no longer, the round ends early
+ * @counts: result
+ *
+ * Sleeps. Return: 0, -ENOMEM, or -EIO: nothing may be written.
+ */
+int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force, bool quiet,
+		       struct fusion_drained *counts);
+
+/* Has the slow member nothing to do for users, and does nobody wait for the round? */
+bool fusion_drain_quiet(struct fusion *fs);
+
+/*
+ * The segment with the lowest number, from *@segno on and below @end, that has entries. Sets
+ * *@segno. fs->lock held. Return: its index, or @land->max.
+ */
+u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end);
+
+/* -- dm-fusion-land-drain.c; the mover ----------------------------------------------------- */
+
+/* Drain some of the log, if it is time to. Sleeps. Return: was anything copied? */
+bool fusion_drain_landing(struct fusion *fs);
+
+/*
+ * The same for a request, which wants all that there was when it began; end it when nothing is
+ * left, or what is left cannot be copied. Sleeps.
+ */
+void fusion_run_drain(struct fusion *fs, struct fusion_force *force);
 
 /* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
 

@@ -71,6 +71,12 @@ void check_landing(const void *private, unsigned long **taken)
 	for (i = 0; i < 1U << land->hash_bits && land->max; i++)
 		for (pos = land->bucket[i]; pos != FUSION_LAND_NONE; pos = land->next[pos])
 			chained++;
-	if (chained != live)
-		sim_fail("landing log: %u entries in buckets, %u in segments", chained, live);
+	if (chained != live || live != land->nr_live)
+		sim_fail("landing log: %u entries in buckets, %u in segments, %u counted", chained,
+			 live, land->nr_live);
+}
+
+u32 set_land_segments(const void *private)
+{
+	return ((const struct fusion *)private)->land.nr;
 }

@@ -220,12 +220,12 @@ static void test_memory(void)
 {
 	unsigned int left;
 
-	for (left = 0; left < 8; left++) {
+	for (left = 0; left < 9; left++) {
 		struct fusion_land land = {};
 
 		memory = left;
 		REQUIRE_EQ(fusion_land_init(&land, SEGMENTS, BLOCKS, LEXTS),
-			   left < 7 ? -ENOMEM : 0);
+			   left < 8 ? -ENOMEM : 0);
 		fusion_land_exit(&land);
 	}
 	memory = -1U;
