@@ -2,8 +2,8 @@
 /*
  * dm-fusion: the index of the landing log in memory: a hash of the blocks that are live.
  *
- * For each position, which is a block of a segment, there are 16 bytes and three bits, whether it is
- * in use or not: 0.4 % of what the log takes. With a bit for each extent, that is all.
+ * For each position, which is a block of a segment, there are 16 bytes and three bits, whether it
+ * is in use or not: 0.4 % of what the log takes. With a bit for each extent, that is all.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
