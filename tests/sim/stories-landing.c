@@ -155,7 +155,8 @@ static struct op *discard_beside_drain(struct op *op, const struct setup *s, u64
 	return rnd_below(rng, 2) ? add(op, OP_WAIT, 0, 0) : op;
 }
 
-static struct op *one(struct op *op, const struct setup *s, u64 *rng)
+/* @drains: also on request. */
+static struct op *one(struct op *op, const struct setup *s, bool drains, u64 *rng)
 {
 	const u32 lext = draw_lext(s, rng), sector = lext * EXTENT_SECTORS;
 	const u32 few = 1 + rnd_below(rng, min(s->sb.nr_lexts - lext, 3U));
@@ -184,7 +185,7 @@ static struct op *one(struct op *op, const struct setup *s, u64 *rng)
 	case 27:
 		return add(op, rnd_below(rng, 2) ? OP_CHECKPOINT : OP_REPLICA, 0, 0);
 	case 28:
-		if (rnd_below(rng, 3))
+		if (!drains || rnd_below(rng, 3))
 			return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
 		return rnd_below(rng, 2) ? beside_drain(op, s, rng) :
 					   discard_beside_drain(op, s, rng);
@@ -204,12 +205,14 @@ u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	/* nothing is left of the log behind that */
 	struct op *op = ops, *const end = ops + min(nr, 40 + rnd_below(rng, 120));
 
+	const bool drains = !rnd_below(rng, 3);
+
 	/* while there is much of it */
-	if (!rnd_below(rng, 4))
+	if (drains && rnd_below(rng, 2))
 		op = rnd_below(rng, 2) ? beside_drain(op, s, rng) :
 					 discard_beside_drain(op, s, rng);
 	while (end - op > 32) {
-		op = one(op, s, rng);
+		op = one(op, s, drains, rng);
 		if (!rnd_below(rng, 48)) {
 			op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
 			op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
@@ -217,7 +220,7 @@ u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		if (s->faults && !rnd_below(rng, 12))
 			op = fail_any(op, s, rng);
 	}
-	if (rnd_below(rng, 2))
+	if (drains)
 		op = add(op, OP_DRAINED, 0, 0);
 	return op - ops;
 }
