@@ -2,7 +2,7 @@
 /*
  * dm-fusion: the index of the landing log in memory: a hash of the blocks that are live.
  *
- * For each position, which is a block of a segment, there are 16 bytes and four bits, whether it is
+ * For each position, which is a block of a segment, there are 16 bytes and five bits, whether it is
  * in use or not: 0.4 % of what the log takes. With a bit for each extent, that is all.
  */
 #include <linux/bitops.h>
@@ -36,10 +36,12 @@ int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts
 	land->killed = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
 	land->recorded = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
 	land->dying = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
+	land->uncopied = kvcalloc(max, land->bitmap_bytes, GFP_KERNEL);
 	land->segment = kvcalloc(max, sizeof(*land->segment), GFP_KERNEL);
 	land->has = kvcalloc(BITS_TO_LONGS(nr_lexts), sizeof(long), GFP_KERNEL);
 	if (!land->entry || !land->next || !land->bucket || !land->live || !land->killed ||
-	    !land->recorded || !land->dying || !land->segment || !land->has)
+	    !land->recorded || !land->dying || !land->uncopied ||
+	    !land->segment || !land->has)
 		return -ENOMEM;
 	memset(land->bucket, 0xff, sizeof(*land->bucket) << land->hash_bits);
 	return 0;
@@ -50,6 +52,7 @@ void fusion_land_exit(struct fusion_land *land)
 	kvfree(land->has);
 	kvfree(land->segment);
 	kvfree(land->dying);
+	kvfree(land->uncopied);
 	kvfree(land->recorded);
 	kvfree(land->killed);
 	kvfree(land->live);
@@ -107,6 +110,7 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	*bucket = pos;
 	land->live[fusion_land_byte(land, pos)] |= 1 << pos % 8;
 	land->segment[pos / land->blocks].nr_live++;
+	land->nr_live++;
 	__set_bit(lext, land->has);
 }
 
@@ -163,6 +167,7 @@ void fusion_land_remove(struct fusion_land *land, u32 pos)
 	entry->flags = 0;
 	land->live[fusion_land_byte(land, pos)] &= ~(1 << pos % 8);
 	land->segment[pos / land->blocks].nr_live--;
+	land->nr_live--;
 }
 
 void fusion_land_mark(struct fusion_land *land, struct fusion_land_segment *seg)

@@ -141,14 +141,19 @@ struct fusion_found fusion_land_look(struct fusion *fs, struct bio *bio, u32 wor
 	return fusion_land_look_write(fs, bio, word);
 }
 
-void fusion_land_remap(struct fusion *fs, struct bio *bio, u32 pos)
+u64 fusion_land_sector(const struct fusion *fs, u32 pos)
 {
 	const struct fusion_land *land = &fs->land;
 	const u32 slot = land->segment[pos / land->blocks].slot;
 
+	return fs->base[FUSION_FAST] + ((u64)slot << fs->shift) +
+	       pos % land->blocks * FUSION_BLOCK_SECTORS;
+}
+
+void fusion_land_remap(struct fusion *fs, struct bio *bio, u32 pos)
+{
 	/* The bio is in an epoch, so the segment keeps its slot: INV21. */
-	bio->bi_iter.bi_sector = fs->base[FUSION_FAST] + ((sector_t)slot << fs->shift) +
-				 pos % land->blocks * FUSION_BLOCK_SECTORS +
+	bio->bi_iter.bi_sector = fusion_land_sector(fs, pos) +
 				 bio->bi_iter.bi_sector % FUSION_BLOCK_SECTORS;
 	bio_set_dev(bio, fs->dev[FUSION_FAST]->bdev);
 }
@@ -290,9 +295,7 @@ static void fusion_land_copy(struct fusion *fs, u32 word)
 	const u32 pos = land->merging_at;
 	struct dm_io_region from = {
 		.bdev = fs->dev[FUSION_FAST]->bdev,
-		.sector = fs->base[FUSION_FAST] +
-			  ((sector_t)land->segment[pos / land->blocks].slot << fs->shift) +
-			  pos % land->blocks * FUSION_BLOCK_SECTORS,
+		.sector = fusion_land_sector(fs, pos),
 		.count = FUSION_BLOCK_SECTORS,
 	};
 	struct dm_io_region to = {

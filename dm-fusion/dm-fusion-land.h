@@ -8,8 +8,9 @@
  *
  * Small writes of whole blocks, which are no part of a stream, get into the log as long as there is
  * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. Their entries are in the
- * index from the end of their batch on. Nothing is drained: a segment becomes free when all of its
- * entries have died, or newer ones of these blocks have superseded them.
+ * index from the end of their batch on. A segment becomes free when all of its entries have died, or
+ * newer ones of these blocks have superseded them; the mover copies blocks to the slow member for
+ * that: dm-fusion-land-drain.c.
  *
  * Reads. map() looks into the index for extents of the slow member that have a bit in @has. A read
  * is sent to the log as far as the blocks lie side by side there, and cut behind that.
@@ -49,6 +50,7 @@
 
 struct bio;
 struct fusion;
+struct fusion_force;
 struct fusion_io;
 struct fusion_land_batch;
 struct fusion_land_summary;
@@ -63,9 +65,13 @@ struct workqueue_struct;
 #define FUSION_LAND_FLIGHT	256U
 static_assert(FUSION_LAND_BATCHES * FUSION_BATCH_BLOCKS <= FUSION_LAND_FLIGHT);
 
-/* Flags of an entry: it is being copied; otherwise the number of writes over it under way. */
+/*
+ * Flags of an entry: it is being copied for a bio, or drained; otherwise the number of writes over
+ * it under way.
+ */
 #define FUSION_LAND_BUSY	0x8000U
-#define FUSION_LAND_WRITES	0x7fffU
+#define FUSION_LAND_MARKED	0x4000U
+#define FUSION_LAND_WRITES	0x3fffU
 
 /* An entry; @lext and @block are the key. */
 struct fusion_land_entry {
@@ -154,6 +160,7 @@ struct fusion_land_segment {
  * @csum: of the header of the last one that was sealed; only of who is @sending
  * @broken: one could not be written: no block gets into the log any more
  * @failed: the block of its header, until a commit has said that it is void; or 0
+ * @nr_live: number of these
  *
  * Under @lock and fs->lock, to read any of both:
  * @segment: segments; @state and @steps under fs->lock alone, but for FUSION_LAND_LISTED
@@ -182,6 +189,16 @@ struct fusion_land_segment {
  * @pieces: scratch of the worker: a position for each block of an extent
  * @work: sends batches that could not be sent at once, and writes summaries
  * @wq: queue of @work
+ *
+ * The mover's:
+ * @uncopied: as @live, of positions that could not be copied; it may have those of entries that died
+ * @retry_ms: ktime from which on these may be tried again; 0: there are none
+ * @pause_ms: the pause before that
+ * @until_ms: ktime before which nothing is copied, as nothing could be
+ * @nr_drained: blocks that it has copied
+ * @forgotten: there is no segment, and @has was cleared
+ * @woken: the slow member was woken, so all is copied
+ * @drained_last: this came last, so it is the turn of others
  */
 struct fusion_land {
 	u32 max;
@@ -211,6 +228,7 @@ struct fusion_land {
 	u32 csum;
 	bool broken;
 	u64 failed;
+	u32 nr_live;
 	struct fusion_land_segment *segment;
 	u8 *killed;
 	u32 dirty;
@@ -235,6 +253,15 @@ struct fusion_land {
 	u32 *pieces;
 	struct work_struct *work;
 	struct workqueue_struct *wq;
+
+	u8 *uncopied;
+	u64 retry_ms;
+	u32 pause_ms;
+	u64 until_ms;
+	u64 nr_drained;
+	bool forgotten;
+	bool woken;
+	bool drained_last;
 };
 
 /* -- dm-fusion-land-index.c: pure code; @lock is held unless said otherwise --------------- */
@@ -418,6 +445,9 @@ void fusion_land_wake(struct fusion *fs);
  */
 struct fusion_found fusion_land_look(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
+/* The sector of the fast member that a position is at. In an epoch, or fs->lock held. */
+u64 fusion_land_sector(const struct fusion *fs, u32 pos);
+
 /* Remap @bio to its place in the log, in the block at @pos. */
 void fusion_land_remap(struct fusion *fs, struct bio *bio, u32 pos);
 
@@ -435,6 +465,50 @@ void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok);
  * it comes back when it can go on.
  */
 bool fusion_land_merge(struct fusion *fs, struct bio *bio);
+
+/* -- dm-fusion-land-round.c; the mover ----------------------------------------------------- */
+
+/* Entries in a round of the drain. */
+struct fusion_drained {
+	u32 taken;
+	u32 copied;		/* these are dead */
+	u32 failed;		/* entered in @uncopied of the log */
+	u32 in_the_way;		/* not taken: writes are over them, or a copy for a bio */
+	u32 given_up;		/* not taken: in @uncopied */
+};
+
+/**
+ * fusion_drain_round() - copy blocks to the slow member
+ * @fs: device
+ * @end: of segments with lower numbers, the lowest first
+ * @force: the request that wants them, or NULL
+ * @quiet: fusion_drain_quiet(); if it is no longer, the round ends early
+ * @counts: result
+ *
+ * Sleeps. Return: 0, -ENOMEM, or -EIO: nothing may be written.
+ */
+int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force, bool quiet,
+		       struct fusion_drained *counts);
+
+/* Has the slow member nothing to do for users, and does nobody wait for the round? */
+bool fusion_drain_quiet(struct fusion *fs);
+
+/*
+ * The segment with the lowest number, from *@segno on and below @end, that has entries. Sets
+ * *@segno. fs->lock held. Return: its index, or @land->max.
+ */
+u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end);
+
+/* -- dm-fusion-land-drain.c; the mover ----------------------------------------------------- */
+
+/* Drain some of the log, if it is time to. Sleeps. Return: was anything copied? */
+bool fusion_drain_landing(struct fusion *fs);
+
+/*
+ * The same for a request, which wants all that there was when it began; end it when nothing is
+ * left, or what is left cannot be copied. Sleeps.
+ */
+void fusion_run_drain(struct fusion *fs, struct fusion_force *force);
 
 /* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
 

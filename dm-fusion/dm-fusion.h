@@ -20,7 +20,8 @@
  *	core, gate	bios that wait, counters; may anything be written?
  *	epoch, map	who uses a map word, and the drain; the states of extents
  *	land*		the landing log: its index, what commits record of it, bios that get into
- *			it or meet it, and what is found when a set is opened
+ *			it or meet it, what is found when a set is opened, and the drain, which is
+ *			the mover's
  *	used, discard,	which slots are taken, what the members know of free ones, which is the
  *	alloc, fence	next one, and which of them nobody may have
  *	replica-state	what the replica does not know yet

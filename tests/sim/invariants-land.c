@@ -124,8 +124,17 @@ void check_landing(const void *private, unsigned long **taken)
 	for (i = 0; i < 1U << land->hash_bits && land->max; i++)
 		for (pos = land->bucket[i]; pos != FUSION_LAND_NONE; pos = land->next[pos])
 			chained++;
-	if (chained != live)
-		sim_fail("landing log: %u entries in buckets, %u in segments", chained, live);
+	if (chained != live || live != land->nr_live)
+		sim_fail("landing log: %u entries in buckets, %u in segments, %u counted", chained,
+			 live, land->nr_live);
 	if (land->max)
 		check_batches(fs);
+}
+
+u32 set_land_left(const void *private)
+{
+	const struct fusion_land *land = &((const struct fusion *)private)->land;
+
+	/* the segment that is being filled stays, and those that are open ahead */
+	return land->opens ? land->nr_live : land->nr;
 }

@@ -40,6 +40,8 @@ enum op_kind {
 	OP_POINT,		/* make a point */
 	OP_PIN,			/* a message of kind @flags, of extents as OP_PROMOTE */
 	OP_PINNED,		/* wait for all, and for pinned extents to lie where they belong */
+	OP_DRAIN,		/* drain the landing log */
+	OP_DRAINED,		/* the same, while nothing else happens */
 	OP_NR,
 };
 

@@ -1,10 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A set that begins with a landing log is used: blocks are read and written, whole and in parts,
- * side by side and over each other, until nothing is left of the log; or mostly blocks that get
- * into it, again and again the same, so that segments become free and are used again.
+ * side by side and over each other, and drained, until nothing is left of the log; or mostly blocks
+ * that get into it, again and again the same, so that segments become free and are used again.
  */
-#include "ops.h"
+#include "run-state.h"
+
+/* -- the drain --------------------------------------------------------------------- */
+
+void drain_log(struct state *st)
+{
+	int r = sim_dev_message(st->dev, "drain");
+
+	/* EBUSY: there are many messages */
+	if (r && r != -EROFS && r != -EAGAIN && r != -EBUSY &&
+	    !(r == -EIO && st->run->setup.faults))
+		sim_fail("drain: %d", r);
+}
+
+void wait_drained(struct state *st)
+{
+	const void *set = sim_dev_private(st->dev);
+	int r;
+
+	wait_busy(st, 0);
+	r = sim_dev_message(st->dev, "drain");
+	if (r && !st->run->setup.faults && set_writable(set))
+		sim_fail("drain: %d", r);
+	if (!r && set_land_left(set))
+		sim_fail("drain: %u blocks or segments are left", set_land_left(set));
+	sim_dev_status(st->dev);
+}
+
+/* -- operations -------------------------------------------------------------------- */
 
 /* The first extents have most of it. */
 static u32 draw_lext(const struct setup *s, u64 *rng)
@@ -88,7 +116,48 @@ static struct op *discard(struct op *op, u32 sector, u32 nr, u64 *rng)
 	return op;
 }
 
-static struct op *one(struct op *op, const struct setup *s, u64 *rng)
+/* The log is drained while blocks of it are written. */
+static struct op *beside_drain(struct op *op, const struct setup *s, u64 *rng)
+{
+	const u32 n = rnd_below(rng, 8), turn = rnd_below(rng, n + 1);
+	u32 i;
+
+	for (i = 0; i <= n; i++) {
+		if (i == turn)
+			op = add(op, OP_DRAIN, 0, 0);
+		op = draw_write(op, OP_WRITE, draw_lext(s, rng) * EXTENT_SECTORS, rng);
+		if (!rnd_below(rng, 4))
+			op[-1].flags |= OP_LATE;
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_FLUSH, 0, 0);
+	}
+	return rnd_below(rng, 2) ? add(op, OP_WAIT, 0, 0) : op;
+}
+
+/* Extents with entries are discarded during the drain, and others get their slots. */
+static struct op *discard_beside_drain(struct op *op, const struct setup *s, u64 *rng)
+{
+	const u32 all = s->sb.nr_lexts;
+	u32 i;
+
+	/* what has no entries leaves as few free slots as there can be */
+	op = add(op, OP_PROMOTE, 0, all);
+	op = add(op, OP_WAIT, 0, 0);
+	op = add(op, OP_DRAIN, 0, 0);
+	for (i = 1 + rnd_below(rng, 3); i; i--)
+		op = add(op, OP_DISCARD, rnd_below(rng, min(all, 6U)) * EXTENT_SECTORS,
+			 EXTENT_SECTORS);
+	op = add(op, OP_FLUSH, 0, 0);
+	for (i = 6 + rnd_below(rng, 6); i; i--) {
+		op = i % 3 ? add(op, OP_WRITE, rnd_below(rng, all) * EXTENT_SECTORS,
+				 EXTENT_SECTORS) : add(op, OP_REPLICA, 0, 0);
+		op[-1].flags |= OP_LATE;
+	}
+	return rnd_below(rng, 2) ? add(op, OP_WAIT, 0, 0) : op;
+}
+
+/* @drains: also on request. */
+static struct op *one(struct op *op, const struct setup *s, bool drains, u64 *rng)
 {
 	const u32 lext = draw_lext(s, rng), sector = lext * EXTENT_SECTORS;
 	const u32 few = 1 + rnd_below(rng, min(s->sb.nr_lexts - lext, 3U));
@@ -117,7 +186,10 @@ static struct op *one(struct op *op, const struct setup *s, u64 *rng)
 	case 27:
 		return add(op, rnd_below(rng, 2) ? OP_CHECKPOINT : OP_REPLICA, 0, 0);
 	case 28:
-		return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+		if (!drains || rnd_below(rng, 3))
+			return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 12));
+		return rnd_below(rng, 2) ? beside_drain(op, s, rng) :
+					   discard_beside_drain(op, s, rng);
 	case 29:
 		return add(op, OP_WAIT, 0, 0);
 	case 30:
@@ -181,6 +253,7 @@ static struct op *meet(struct op *op, const struct setup *s, u32 sector, u64 *rn
 u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
 	struct op *op = ops, *const end = ops + nr;
+	const bool drains = !rnd_below(rng, 3);
 
 	while (end - op > 16) {
 		u32 sector = rnd_below(rng, min(s->sb.nr_lexts, 4U)) * EXTENT_SECTORS;
@@ -197,7 +270,7 @@ u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 				op = add(op, OP_FLUSH, 0, 0);
 			break;
 		default:
-			op = one(op, s, rng);
+			op = one(op, s, drains, rng);
 		}
 		if (!rnd_below(rng, 64)) {
 			op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
@@ -212,10 +285,15 @@ u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
 	/* nothing is left of the log behind that */
-	struct op *op = ops, *const end = ops + min(nr, 24 + rnd_below(rng, 120));
+	struct op *op = ops, *const end = ops + min(nr, 40 + rnd_below(rng, 120));
+	const bool drains = !rnd_below(rng, 3);
 
-	while (end - op > 16) {
-		op = one(op, s, rng);
+	/* while there is much of it */
+	if (drains && rnd_below(rng, 2))
+		op = rnd_below(rng, 2) ? beside_drain(op, s, rng) :
+					 discard_beside_drain(op, s, rng);
+	while (end - op > 32) {
+		op = one(op, s, drains, rng);
 		if (!rnd_below(rng, 48)) {
 			op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
 			op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
@@ -223,5 +301,7 @@ u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		if (s->faults && !rnd_below(rng, 12))
 			op = fail_any(op, s, rng);
 	}
+	if (drains)
+		op = add(op, OP_DRAINED, 0, 0);
 	return op - ops;
 }

@@ -258,12 +258,12 @@ static void test_memory(void)
 {
 	unsigned int left;
 
-	for (left = 0; left < 10; left++) {
+	for (left = 0; left < 11; left++) {
 		struct fusion_land land = {};
 
 		memory = left;
 		REQUIRE_EQ(fusion_land_init(&land, SEGMENTS, BLOCKS, LEXTS),
-			   left < 9 ? -ENOMEM : 0);
+			   left < 10 ? -ENOMEM : 0);
 		fusion_land_exit(&land);
 	}
 	memory = -1U;
