@@ -20,6 +20,9 @@
 #include "dm-fusion-format.h"
 
 static int fd;
+/* two, as direct I/O needs them */
+static unsigned char blocks[2 * FUSION_BLOCK_SIZE]
+	__attribute__((aligned(FUSION_BLOCK_SIZE)));
 
 static int get(void *block, unsigned long long nr)
 {
@@ -55,10 +58,9 @@ static int get_super(unsigned char *block, unsigned char *other)
 
 int main(int argc, char **argv)
 {
-	unsigned char *blocks = aligned_alloc(FUSION_BLOCK_SIZE, 2 * FUSION_BLOCK_SIZE);
 	unsigned long offset, size;
 
-	if (argc != 5 || !blocks) {
+	if (argc != 5) {
 		fputs("usage: fusion-peek DEV BLOCK|super OFFSET SIZE\n", stderr);
 		return 2;
 	}
