@@ -6,6 +6,7 @@
 #include "captured.h"
 
 #include "bench.h"
+#include "fusionctl.h"
 #include "random.h"
 
 #define NR	180
@@ -373,6 +374,30 @@ static void compares(void)
 	unlink(c);
 }
 
+/* A rate outside of its bounds: a phase may have one, and nothing else. */
+static void compares_bounds(void)
+{
+	static const char *const list[] = { "runs", "phases" }, *const key[] = { "load", "phase" };
+
+	for (int i = 0; i < 2; i++) {
+		char path[] = "/tmp/bench-d-XXXXXX";
+		FILE *f = fdopen(mkstemp(path), "w");
+		int rc;
+
+		REQUIRE(f);
+		fprintf(f, "{\"profile\": \"%s\", \"reliable\": true, \"lines\": [], %s\"%s\": "
+			"[{\"%s\": \"all\", \"bytes_per_second\": 5, "
+			"\"bytes_per_second_low\": 6, \"bytes_per_second_high\": 7}]}\n",
+			i ? "sustained" : "mix", i ? "\"runs\": [], " : "", list[i], key[i]);
+		fclose(f);
+		print_to(tmpfile());
+		rc = bench_compare(path, path);
+		printed_text();
+		unlink(path);
+		REQUIRE_EQ(rc, i ? 0 : FC_FAILED);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "intervals of sustained", intervals },
 	{ "rates that do not fall for good", no_fall },
@@ -385,6 +410,7 @@ static const struct unit_test tests[] = {
 	{ "the result of sustained for people", shows },
 	{ "the result of sustained drawn", draws },
 	{ "comparing two results of sustained", compares },
+	{ "comparing rates outside of their bounds", compares_bounds },
 };
 
 UNIT_TESTS(tests)

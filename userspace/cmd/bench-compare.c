@@ -77,7 +77,8 @@ static double number(struct json_object *o, const char *key)
 	return json_object_get_double(field);
 }
 
-static bool get_value(struct json_object *o, const char *key, struct theil_value *v)
+/* The value may lie outside of its bounds, as the rate of a phase does if few intervals make it. */
+static bool get_spread(struct json_object *o, const char *key, struct theil_value *v)
 {
 	char bound[48];
 
@@ -89,8 +90,12 @@ static bool get_value(struct json_object *o, const char *key, struct theil_value
 	/* a rate without an upper bound */
 	if (isnan(v->high))
 		v->high = INFINITY;
-	/* the rate of a phase need not lie between its bounds */
 	return v->is > 0 && v->low <= v->high;
+}
+
+static bool get_value(struct json_object *o, const char *key, struct theil_value *v)
+{
+	return get_spread(o, key, v) && v->low <= v->is && v->is <= v->high;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -189,9 +194,9 @@ static unsigned int add_rows(struct libscols_table *tb, const struct result r[2]
 	return rows;
 }
 
-/* Rows for what both lists have, by the name that @key is. */
+/* Rows for what both lists have, by the name that @key is; @get: their rates. */
 static unsigned int add_named(struct libscols_table *tb, struct json_object *const list[2],
-			      const char *key)
+			      const char *key, typeof(get_value) *get)
 {
 	unsigned int rows = 0;
 
@@ -203,8 +208,8 @@ static unsigned int add_named(struct libscols_table *tb, struct json_object *con
 		bool once;
 
 		b = name ? find(list[1], key, name, NULL) : NULL;
-		if (!b || !get_value(a, "bytes_per_second", &v[0]) ||
-		    !get_value(b, "bytes_per_second", &v[1]))
+		if (!b || !get(a, "bytes_per_second", &v[0]) ||
+		    !get(b, "bytes_per_second", &v[1]))
 			continue;
 		once = number(a, "times") == 1 || number(b, "times") == 1;
 		add_row(tb, name, &rate, v, once);
@@ -261,9 +266,10 @@ static int compare(const struct result r[2])
 	/* one of these is empty */
 	for (int i = 0; i < 6; i++)
 		rows += add_rows(tb, r, i / 3, members[i % 3]);
-	rows += add_named(tb, (struct json_object *const []) { r[0].runs, r[1].runs }, "load");
+	rows += add_named(tb, (struct json_object *const []) { r[0].runs, r[1].runs }, "load",
+			  get_value);
 	rows += add_named(tb, (struct json_object *const []) { r[0].phases, r[1].phases },
-			  "phase");
+			  "phase", get_spread);
 	rows += add_fall(tb, r);
 	if (!rows) {
 		scols_unref_table(tb);
