@@ -223,7 +223,7 @@ SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion
 C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] dm-fusion/shared/*.[ch] \
 						tests/spindle/dm-*.[ch] \
 						tests/powercut/dm-*.[ch]))
-C_UAPI   = dm-fusion/shared/dm-fusion-format.h
+C_UAPI   = $(addprefix dm-fusion/shared/dm-fusion-,format.h landing-format.h)
 C_TRACE  = $(wildcard dm-fusion/*-trace.h)
 C_USER   = $(filter-out $(C_KERNEL),$(wildcard userspace/*/*.[ch] tests/*/*.[ch] \
 						tests/sim/tools/*.[ch]))
@@ -278,7 +278,7 @@ checkpatch:
 sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULES)))
 
 # Static checks of userspace, and of the sources that the module shares with it.
-C_SHARED   = $(addprefix dm-fusion/shared/,$(REPLAY) $(POLICY))
+C_SHARED   = $(addprefix dm-fusion/shared/,$(REPLAY) $(LANDING) $(POLICY))
 C_ANALYZED = $(wildcard userspace/*/*.c tests/selftests/*.c) $(C_SHARED)
 CC_LINT    = -std=gnu11 $(FUSIONCTL_CPPFLAGS) -c -o /dev/null
 

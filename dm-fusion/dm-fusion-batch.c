@@ -61,12 +61,16 @@ static bool fusion_leaves_slow(const struct fusion_job *job)
  * May the extent with the word job->old move? It is where the move expects it, and neither partial
  * nor being moved. fs->lock held.
  */
-static bool fusion_may_start(const struct fusion *fs, const struct fusion_job *job,
+static bool fusion_may_start(struct fusion *fs, const struct fusion_job *job,
 			     const struct fusion_force *force)
 {
 	const struct fusion_move *move = &job->move;
 
 	if (!fusion_word_mapped(job->old) || fusion_word_state(job->old) != FUSION_STABLE)
+		return false;
+	/* Entries of the landing log count only on the slow member: INV18. */
+	if (move->to == FUSION_FAST &&
+	    fusion_land_still_has(&fs->land, move->lext, fs->commit.running))
 		return false;
 	if (force && force->kind == FUSION_EVACUATE)
 		return fusion_word_leaves(fs, job->old);
@@ -146,6 +150,12 @@ static bool fusion_start_copy(struct fusion *fs, struct fusion_job *job,
 		return false;
 	fusion_map_copy(fs, job->move.lext, job->old,
 			job->move.hold ? FUSION_LOCKED : FUSION_WATCHED);
+	/* A write that has found the word before may have got into the landing log: INV18. */
+	if (job->move.to == FUSION_FAST && fusion_land_got(fs, job->move.lext)) {
+		fusion_map_uncopy(fs, job->move.lext, job->old);
+		fusion_slot_put(fs, job->new);
+		return false;
+	}
 	return true;
 }
 

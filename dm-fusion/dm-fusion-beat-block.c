@@ -89,7 +89,8 @@ static void fusion_beat_read_super(struct fusion *fs, unsigned int disk, struct 
 
 		r = fusion_beat_io(fs, disk, REQ_OP_READ, blocknr);
 		if (!r)
-			r = fusion_sb_unpack(page_address(h->page), blocknr, U64_MAX, &h->sb, &why);
+			r = fusion_sb_unpack_landing(page_address(h->page), blocknr, U64_MAX,
+						     &h->sb, &why);
 		if (!r && memcmp(h->sb.set_uuid, fs->sb.set_uuid, sizeof(h->sb.set_uuid)))
 			r = -EILSEQ;
 		newest->bad |= r;

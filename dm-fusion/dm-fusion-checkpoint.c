@@ -12,7 +12,8 @@
  * written, a short time ago, for a message, a reboot, or another close: so I/O waits for less.
  *
  * The map copy has no bitmaps of OPEN extents. The second commit records all of them again, so
- * replay finds each of them after the position from which it starts.
+ * replay finds each of them after the position from which it starts. The same goes for the segments
+ * of the landing log.
  *
  * The replica on the slow member has checkpoints of its own: see dm-fusion-replica.c.
  */
@@ -146,7 +147,7 @@ static int fusion_checkpoint_write(struct fusion *fs, u32 heat_from)
 	return r;
 }
 
-/* The second commit, with all bitmaps of OPEN extents. */
+/* The second commit, with all bitmaps of OPEN extents, and all segments of the landing log. */
 static int fusion_checkpoint_opens(struct fusion *fs)
 {
 	struct fusion_open *open;
@@ -155,6 +156,7 @@ static int fusion_checkpoint_opens(struct fusion *fs)
 	list_for_each_entry(open, &fs->opens.lru, lru)
 		if (!open->closed)
 			fusion_open_mark_dirty(fs, open);
+	fusion_land_record_all(fs);
 	spin_unlock_irq(&fs->lock);
 	return fusion_commit(fs, fs->sb_next.epoch != fs->sb.epoch);
 }

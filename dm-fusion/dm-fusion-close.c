@@ -20,6 +20,9 @@ static void fusion_close(struct fusion *fs)
 	/* The core does not wait for zero-fills of OPEN extents, as they are not its bios. */
 	wait_event(fs->opens.fill_wait, !READ_ONCE(fs->opens.nr_fills));
 	flush_work(&fs->worker.work);
+	/* Batches have ended with their bios. */
+	if (fs->land.max)
+		flush_work(fs->land.work);
 	/* An update may wait for a commit, and there are no commits after the next line. */
 	fusion_replica_pause(fs);
 	/* In any mode: on removal, checkpoints requested by messages may still be pending. */

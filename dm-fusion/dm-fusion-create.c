@@ -216,6 +216,11 @@ static int fusion_allocate(struct fusion *fs)
 	if (!r)
 		r = fusion_discard_init(fs);
 	if (!r)
+		r = fusion_land_init(&fs->land, fs->sb.landing_slots, fusion_open_blocks(fs),
+				     fs->nr_words);
+	if (!r)
+		r = fusion_land_append_init(fs);
+	if (!r)
 		r = fusion_txns_init(fs);
 	if (!r)
 		r = fusion_journal_init_state(fs);
@@ -245,6 +250,8 @@ void fusion_destroy(struct fusion *fs)
 	fusion_discard_exit(fs);
 	fusion_journal_exit_state(fs);
 	fusion_txns_exit(fs);
+	fusion_land_append_exit(fs);
+	fusion_land_exit(&fs->land);
 	fusion_shadow_exit(fs);
 	fusion_replica_exit(fs);
 	fusion_alloc_exit(fs);

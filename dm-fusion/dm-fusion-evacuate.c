@@ -33,11 +33,22 @@ static u32 fusion_evacuation_room(const struct fusion *fs, enum fusion_dev dev)
 
 /* -- requests -------------------------------------------------------------------------------- */
 
+/* The landing log cannot leave slots that are to be fenced. Return: is it there? If so, logged. */
+static bool fusion_fence_over_log(const struct fusion *fs, const struct fusion_force *force)
+{
+	if (force->to != FUSION_FAST || !fusion_land_within(&fs->land, force->next, force->last))
+		return false;
+	DMERR("%s: fence: fast slots %u to %u have a part of the landing log; fence others",
+	      dm_table_device_name(fs->ti->table), force->next, force->last);
+	return true;
+}
+
 int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 {
 	struct fusion_fence *fence = &fs->slots.fence;
 	const char *name = dm_table_device_name(fs->ti->table);
 	u32 need, room;
+	bool log;
 
 	if (fusion_fence_size(fence)) {
 		DMERR("%s: fence: slots %u to %u of the %s member are fenced; send fence off first",
@@ -45,6 +56,8 @@ int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 		      fence->dev == FUSION_FAST ? "fast" : "slow");
 		return -EBUSY;
 	}
+	if (fusion_fence_over_log(fs, force))
+		return -EBUSY;
 	/* Slots that were released a moment ago need no room. */
 	if (fusion_commit_wait(fs))
 		return -EIO;
@@ -54,14 +67,18 @@ int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 		fusion_shadow_leave(fs, force->next, force->last);
 
 	spin_lock_irq(&fs->lock);
+	/* a commit may have opened a segment there before the fence was up */
+	log = fusion_fence_over_log(fs, force);
 	/* what leaves the old member needs room as well */
 	need = fusion_fence_extents(fs) + fs->old.nr;
 	room = fusion_evacuation_room(fs, FUSION_FAST) + fusion_evacuation_room(fs, FUSION_SLOW);
-	if (need <= room)
+	if (need <= room && !log)
 		fusion_fence_settle(fs);
 	else
 		fusion_fence_drop(fs);
 	spin_unlock_irq(&fs->lock);
+	if (log)
+		return -EBUSY;
 	if (need <= room)
 		return 0;
 	DMERR("%s: fence: %u extents need room, %u slots are free elsewhere without the spares",

@@ -37,23 +37,37 @@ void fusion_complete_after_commit(struct fusion *fs, struct bio *bio)
 /* The bits tell: STABLE has none, LOCKED has those of OPEN and of WATCHED. */
 static_assert(!FUSION_STABLE && FUSION_LOCKED == (FUSION_OPEN | FUSION_WATCHED));
 
-/* Not simply STABLE. Only writes look at WATCHED: reads go the same way as with STABLE. */
+/*
+ * Not simply STABLE on the fast member. Only writes look at WATCHED: reads go the same way as with
+ * STABLE. On the slow member, the landing log may have newer blocks. A single mask tells.
+ */
 static __always_inline bool fusion_word_busy(u32 word, bool write)
+{
+	const u32 states = FUSION_OPEN | (write ? FUSION_WATCHED : 0);
+
+	return word & (states << FUSION_WORD_STATE_SHIFT | 1U << FUSION_WORD_DEV_SHIFT) ||
+	       !fusion_word_mapped(word);
+}
+
+/* The same without a look at the member: not simply STABLE. */
+static bool fusion_word_changes(u32 word, bool write)
 {
 	return fusion_word_state(word) & (FUSION_OPEN | (write ? FUSION_WATCHED : 0)) ||
 	       !fusion_word_mapped(word);
 }
 
 /* The bio is in the epoch in which the word was loaded, so this needs no RCU section. */
-static noinline struct fusion_found fusion_look_closer(struct fusion *fs, const struct bio *bio,
-						       u32 word)
+static noinline struct fusion_found fusion_look_closer(struct fusion *fs, struct bio *bio,
+						       u32 word, bool in_map)
 {
-	u32 *slot = &fs->map[fusion_lext(fs, bio->bi_iter.bi_sector)];
+	u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector), *slot = &fs->map[lext];
 	bool write = op_is_write(bio_op(bio));
 	enum fusion_verdict verdict = FUSION_SUBMIT;
+	struct fusion_found found;
 	u32 seen;
 
-	while (fusion_word_busy(word, write)) {
+again:
+	while (fusion_word_changes(word, write)) {
 		if (!fusion_word_mapped(word)) {
 			verdict = write ? FUSION_DEFER :
 				  fusion_word_lost(word) ? FUSION_LOST : FUSION_ZERO;
@@ -77,7 +91,17 @@ static noinline struct fusion_found fusion_look_closer(struct fusion *fs, const 
 		}
 		word = seen;
 	}
-	return (struct fusion_found){ word, verdict };
+	found = (struct fusion_found){ word, verdict };
+	if (verdict != FUSION_SUBMIT || fusion_word_dev(word) != FUSION_SLOW)
+		return found;
+	if (write && fusion_land_fits(fs, bio))
+		found = fusion_land_append(fs, bio, word, in_map);
+	if (found.verdict == FUSION_SUBMIT && fusion_land_has(&fs->land, lext))
+		found = fusion_land_look(fs, bio, word, in_map);
+	if (found.verdict != FUSION_AGAIN)
+		return found;
+	word = found.word;
+	goto again;
 }
 
 /* Enter an epoch and load the map word. Context: inside rcu_read_lock_sched(). */
@@ -90,18 +114,22 @@ static __always_inline u32 fusion_load_word(struct fusion *fs, struct fusion_io 
 
 /* Pin the bio to the slot of @word, or leave the epoch, in which @word was loaded. */
 static __always_inline struct fusion_found fusion_judge(struct fusion *fs, struct fusion_io *io,
-							struct bio *bio, u32 word)
+							struct bio *bio, u32 word,
+							bool in_map)
 {
 	bool write = op_is_write(bio_op(bio));
 	struct fusion_found found = { word, FUSION_SUBMIT };
 
 	if (unlikely(fusion_word_busy(word, write)))
-		found = fusion_look_closer(fs, bio, word);
+		found = fusion_look_closer(fs, bio, word, in_map);
 	/* Before it is sent: dm-fusion-point.c. */
 	if (unlikely(write && bio->bi_opf & FUSION_METADATA_FLAGS))
 		fusion_point_note(fs, bio);
 	if (found.verdict == FUSION_SUBMIT)
 		fusion_pin(fs, io, bio, fusion_word_disk(fs, found.word));
+	else if (found.verdict == FUSION_LOGGED || found.verdict == FUSION_PIECES ||
+		 found.verdict == FUSION_LAND)
+		fusion_pin(fs, io, bio, FUSION_FAST);
 	else
 		fusion_leave(fs, io);
 	return found;
@@ -114,7 +142,7 @@ struct fusion_found fusion_look_up(struct fusion *fs, struct fusion_io *io, stru
 	rcu_read_lock_sched();
 	word = fusion_load_word(fs, io, bio);
 	rcu_read_unlock_sched();
-	return fusion_judge(fs, io, bio, word);
+	return fusion_judge(fs, io, bio, word, false);
 }
 
 /* -- map() ----------------------------------------------------------------------------------- */
@@ -131,7 +159,8 @@ static int fusion_map_flush(struct fusion *fs, struct bio *bio)
 	/* If nothing needs a commit, a flush of the fast member is enough. */
 	direct = fs->read_only ||
 		 (!fs->commit.running && !fs->flush.hold && !fs->txns.running->nr &&
-		  list_empty(&fs->opens.dirty) && !READ_ONCE(fs->dirty[FUSION_SLOW]) &&
+		  list_empty(&fs->opens.dirty) && !fusion_land_pending(fs) &&
+		  !READ_ONCE(fs->dirty[FUSION_SLOW]) &&
 		  !READ_ONCE(fs->dirty[FUSION_OLD]) && !fs->flush.flushing);
 	/* The next commit waits until this flush has ended: see dm-fusion-journal.c. */
 	if (direct && !lost && !fs->read_only && !sealed) {
@@ -192,6 +221,12 @@ static enum fusion_urgency fusion_urgency_of(struct fusion *fs, const struct bio
 									FUSION_NORMAL;
 }
 
+static void fusion_count_stream(struct fusion *fs, struct bio *bio)
+{
+	fusion_io(bio)->stream = true;
+	this_cpu_inc(fs->stats->unweighed);
+}
+
 static __always_inline void fusion_count_access(struct fusion *fs, struct bio *bio)
 {
 	sector_t sector = bio->bi_iter.bi_sector;
@@ -201,7 +236,7 @@ static __always_inline void fusion_count_access(struct fusion *fs, struct bio *b
 	if (likely(weight))
 		fusion_policy_touch(fs->policy, fusion_lext(fs, sector), weight);
 	else
-		this_cpu_inc(fs->stats->unweighed);
+		fusion_count_stream(fs, bio);
 }
 
 /*
@@ -231,11 +266,17 @@ static noinline int fusion_map_special(struct fusion *fs, struct fusion_io *io, 
 	return fusion_map_discard(fs, io, bio);
 }
 
-/* What does not go to a slot. */
+/* What does not go to the slot of its extent. */
 static noinline int fusion_map_elsewhere(struct fusion *fs, struct bio *bio,
-					 enum fusion_verdict verdict)
+					 struct fusion_found found)
 {
-	switch (verdict) {
+	switch (found.verdict) {
+	case FUSION_LOGGED:
+		fusion_land_remap(fs, bio, found.word);
+		return DM_MAPIO_REMAPPED;
+	case FUSION_LAND:
+		fusion_land_fill(fs, bio, found.word);
+		return DM_MAPIO_SUBMITTED;
 	case FUSION_ZERO:
 		zero_fill_bio(bio);
 		bio_endio(bio);
@@ -263,6 +304,8 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->flush = false;
 	io->waits = false;
 	io->crowded = false;
+	io->over = false;
+	io->stream = false;
 
 	/*
 	 * Polled I/O completes only when its owner asks for it, and a drain, with the flushes of
@@ -286,9 +329,9 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	rcu_read_unlock_sched();
 
 	if (likely(found.verdict == FUSION_SUBMIT))
-		found = fusion_judge(fs, io, bio, found.word);
+		found = fusion_judge(fs, io, bio, found.word, true);
 	if (unlikely(found.verdict != FUSION_SUBMIT))
-		return fusion_map_elsewhere(fs, bio, found.verdict);
+		return fusion_map_elsewhere(fs, bio, found);
 	fusion_remap(fs, bio, found.word);
 	return DM_MAPIO_REMAPPED;
 }
@@ -369,6 +412,9 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	 */
 	if (op_is_write(bio_op(bio)) && !(io->disk == FUSION_OLD && *error))
 		fusion_mark_written(fs, io->disk);
+	/* behind that: the next commit flushes before it records what dies here */
+	if (unlikely(io->over))
+		fusion_land_written(fs, io, !*error);
 	if (unlikely(io->open))
 		fusion_open_written(fs, io, !*error);
 	this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);

@@ -20,9 +20,10 @@ struct fusion_open;
 /* Per bio. */
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
-	u32 lext;			/* if @whole: next extent to unmap */
+	u32 lext;			/* if @whole: next extent to unmap; if @over: its extent */
 	u32 errors;			/* if it waits: the count of errors when the wait began */
-	u16 first;			/* sectors in the extent, of an OPEN write */
+	u64 start;			/* if @over: number of the next position of the log then */
+	u16 first;			/* sectors in the extent, of an OPEN write or if @over */
 	u16 nr;
 	u8 epoch;			/* that it is in, or FUSION_NO_EPOCH */
 	u8 disk;			/* member, or FUSION_OLD */
@@ -31,6 +32,8 @@ struct fusion_io {
 	bool flush : 1;			/* counted in fs->flush.nr */
 	bool waits : 1;			/* for the replica to free a slot */
 	bool crowded : 1;		/* waits for a struct fusion_open */
+	bool over : 1;			/* a write over entries of the landing log */
+	bool stream : 1;		/* weighs nothing: the slow member is good at that */
 };
 
 /**
@@ -54,13 +57,18 @@ struct fusion_worker {
 /* What to do with a read or write. */
 enum fusion_verdict {
 	FUSION_SUBMIT,		/* pinned: goes to the slot of the word */
+	FUSION_LOGGED,		/* pinned: a read that goes to a position in the landing log */
+	FUSION_PIECES,		/* pinned: a read of which some blocks are in the landing log */
+	FUSION_LAND,		/* pinned: a write that has a place in the landing log */
 	FUSION_ZERO,		/* read of an unmapped extent */
 	FUSION_LOST,		/* read of a lost extent */
 	FUSION_DEFER,
+	FUSION_MERGE,		/* the same: a write has a part of a block that is in the log */
 	FUSION_KILL,		/* not in this mode */
+	FUSION_AGAIN,		/* the word has changed to that one */
 };
 
-/* The same, with the map word; returned in a register. */
+/* The same, with the map word, or the position; returned in a register. */
 struct fusion_found {
 	u32 word;
 	enum fusion_verdict verdict;

@@ -4,8 +4,9 @@
  *
  * The order of these steps is what makes a commit correct:
  *
- *  1. Under fs->lock, take the running transaction, the dirty OPEN extents and the
- *     waiting flushes. Anything that arrives later belongs to the next commit.
+ *  1. Under fs->lock, take the running transaction, the dirty OPEN extents, what there is
+ *     to record of the landing log, and the waiting flushes. Anything that arrives later
+ *     belongs to the next commit.
  *  2. Pack records. A bitmap is copied under fs->lock: its bits stand for writes that
  *     have completed, so the flushes that follow cover them.
  *  3. Flush the slow member, if it has been written since its last flush and either a
@@ -46,7 +47,8 @@ int fusion_journal_init_state(struct fusion *fs)
 
 	/* A transaction is no longer than a quarter of the ring: fusion_replay() relies on that. */
 	fs->txns.max_records = min(FUSION_TXN_RECORDS, sixteenth * per_block);
-	fs->commit.max_blocks = DIV_ROUND_UP(fs->txns.max_records, per_block) + sixteenth + 1;
+	fs->commit.max_blocks = DIV_ROUND_UP(fs->txns.max_records, per_block) + sixteenth + 1 +
+				fusion_land_journal_blocks(fs);
 	return fusion_chain_init(&fs->journal, &fs->sb);
 }
 
@@ -141,12 +143,36 @@ static bool fusion_commit_try_add(struct packer *pk, const struct fusion_record 
 	return true;
 }
 
+static int fusion_commit_add(struct packer *pk, const struct fusion_record *rec)
+{
+	int r = 0;
+
+	while (!r && !fusion_commit_try_add(pk, rec))
+		r = fusion_commit_next_block(pk);
+	return r;
+}
+
+/* Records of the landing log: their order is at the head of dm-fusion-land-commit.c. */
+static int fusion_commit_pack_land(struct packer *pk)
+{
+	struct fusion_land_cursor at = { .step = FUSION_LAND_VOID };
+	struct fusion_record rec;
+	int r = 0;
+
+	for (; !r && fusion_land_next(pk->fs, &at, &rec); at.i++) {
+		r = fusion_commit_add(pk, &rec);
+		/* what took the place of entries that are dead: INV20 */
+		pk->slow = true;
+	}
+	return r;
+}
+
 static int fusion_commit_pack_txn(struct packer *pk, const struct fusion_txn *txn)
 {
+	int r = 0;
 	u32 i;
-	int r;
 
-	for (i = 0; i < txn->nr; i++) {
+	for (i = 0; !r && i < txn->nr; i++) {
 		struct fusion_record rec = {
 			.lext = txn->rec[i].lext,
 			.new = txn->rec[i].new,
@@ -154,13 +180,9 @@ static int fusion_commit_pack_txn(struct packer *pk, const struct fusion_txn *tx
 			.op = txn->rec[i].op,
 		};
 
-		while (!fusion_commit_try_add(pk, &rec)) {
-			r = fusion_commit_next_block(pk);
-			if (r)
-				return r;
-		}
+		r = fusion_commit_add(pk, &rec);
 	}
-	return 0;
+	return r;
 }
 
 /* Take the first OPEN extent off the list into the journal; full ones move to @closing. */
@@ -305,6 +327,7 @@ int fusion_commit(struct fusion *fs, bool always)
 	txn = fs->txns.running;
 	fs->txns.running = fresh;
 	list_splice_init(&fs->opens.dirty, &dirty);
+	fusion_land_take(fs);
 	waiters = fs->commit.waiters;
 	bio_list_init(&fs->commit.waiters);
 	spin_unlock_irq(&fs->lock);
@@ -313,6 +336,8 @@ int fusion_commit(struct fusion *fs, bool always)
 	r = fusion_mode(fs) == FUSION_RW ? 0 : -EROFS;
 	if (!r)
 		r = fusion_commit_pack_txn(&pk, txn);
+	if (!r)
+		r = fusion_commit_pack_land(&pk);
 	if (!r)
 		r = fusion_commit_pack_opens(&pk, &dirty, &closing);
 	/* A ring filled to the last block has no block that must be overwritten. */
@@ -342,6 +367,8 @@ int fusion_commit(struct fusion *fs, bool always)
 	} else {
 		fusion_commit_apply(fs, txn);
 	}
+	if (fusion_land_committed(fs, !r))
+		queue_work(fs->txns.reclaim_wq, &fs->txns.reclaim_work);
 	/* After a failure the slots stay taken: their release is not durable. */
 	if (!r && txn->nr) {
 		list_add_tail(&txn->list, &fs->txns.quarantined);
@@ -366,7 +393,8 @@ bool fusion_commit_needed(struct fusion *fs, bool urgent)
 
 	spin_lock_irq(&fs->lock);
 	needed = !bio_list_empty(&fs->commit.waiters) || fs->commit.forced > fs->commit.started ||
-		 (!urgent && (fs->txns.running->nr || !list_empty(&fs->opens.dirty)));
+		 (!urgent && (fs->txns.running->nr || !list_empty(&fs->opens.dirty) ||
+			      fusion_land_unrecorded(fs)));
 	spin_unlock_irq(&fs->lock);
 	return needed;
 }

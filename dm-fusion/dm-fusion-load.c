@@ -47,9 +47,9 @@ static int fusion_load_supers(struct fusion *fs, bool read_only, bool single[FUS
 		return r;
 	fusion_sb_take_geometry(next, &fs->sb);
 	fs->sb = *next;
-	why = fusion_sb_unknown(fast, fs->unknown);
+	why = fusion_sb_unknown_landing(fast, fs->unknown);
 	if (!*why)
-		why = fusion_sb_unknown(slow, fs->unknown);
+		why = fusion_sb_unknown_landing(slow, fs->unknown);
 	if (!read_only && *why) {
 		DMERR("%s: the set %s; it can be opened read-only",
 		      dm_table_device_name(fs->ti->table), why);
@@ -204,9 +204,12 @@ static const void *fusion_load_read_ring(void *ctx, u32 pos)
 static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 {
 	struct fusion *fs = ((struct ring *)ctx)->fs;
-	struct fusion_open *open = fusion_open_find(fs, rec->lext);
 	const bool lost = rec->op == FUSION_OP_PARTLY_LOST;
+	struct fusion_open *open;
 
+	if (fusion_op_is_landing(rec->op))
+		return fusion_land_load_record(fs, rec);
+	open = fusion_open_find(fs, rec->lext);
 	fusion_map_load(fs, rec->lext, rec->new);
 	/* Behind the end of a set that shrinks. If it stays mapped, the set is not loaded. */
 	if (rec->lext >= fs->sb.nr_lexts)
@@ -347,7 +350,8 @@ static int fusion_load_make_room(struct fusion *fs)
 	if (fusion_chain_free(&fs->journal) >= want)
 		return 0;
 	r = fusion_load_complete(fs);
-	if (r || fusion_chain_free(&fs->journal) >= DIV_ROUND_UP(fs->opens.nr_lost, per_block))
+	if (r || fusion_chain_free(&fs->journal) >= DIV_ROUND_UP(fs->opens.nr_lost, per_block) +
+						    fusion_land_journal_blocks(fs))
 		return r;
 	DMERR("%s: the journal is full after openings cut short: dump and restore the set",
 	      dm_table_device_name(fs->ti->table));
@@ -442,7 +446,9 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 	fs->needs_check = fs->sb.flags & FUSION_SB_NEEDS_CHECK;
 	fusion_load_settings(fs, true);
 
-	r = fusion_load_map(fs);
+	r = fusion_land_allowed(fs);
+	if (!r)
+		r = fusion_load_map(fs);
 	if (!r)
 		r = fusion_load_journal(fs, &claim);
 	if (!r)
@@ -455,6 +461,8 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 	r = fusion_load_check_map(fs);
 	if (!r)
 		r = fusion_trio_check(fs, read_only);
+	if (!r)
+		r = fusion_land_load(fs);
 	if (r)
 		return r;
 	/* The replica follows with its next map copy. */

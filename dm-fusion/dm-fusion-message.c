@@ -289,6 +289,8 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		return fusion_may_write(ti) ?: fusion_message_bare(fs, FUSION_SETTLE);
 	if (argc == 1 && !strcmp(argv[0], "point"))
 		return fusion_may_write(ti) ?: fusion_message_bare(fs, FUSION_POINT);
+	if (argc == 1 && !strcmp(argv[0], "drain"))
+		return fusion_may_write(ti) ?: fusion_message_bare(fs, FUSION_DRAIN);
 	if (argc == 1 && !strcmp(argv[0], "unreadable"))
 		return fusion_message_unread(fs, result, maxlen);
 	if (argc == 2 && !strcmp(argv[0], "unreadable") && !strcmp(argv[1], "retry")) {

@@ -4,7 +4,8 @@
  *
  * One worker ticks the policy, asks it for moves, and carries them out in batches
  * (dm-fusion-batch.c), unless moves on request are waiting (dm-fusion-forced.c), or extents have to
- * leave the fence (dm-fusion-evacuate.c) or to go home (dm-fusion-home.c).
+ * leave the fence (dm-fusion-evacuate.c) or to go home (dm-fusion-home.c). In turn with these moves
+ * it empties the landing log (dm-fusion-land-drain.c).
  */
 #include <linux/jiffies.h>
 #include <linux/string.h>
@@ -188,12 +189,19 @@ static bool fusion_mover_run(struct fusion *fs)
 	/* Every move of the policy reads, writes or flushes the slow member. */
 	bool policy = READ_ONCE(fs->opt.migration) && !fs->mover.slow_asleep &&
 		      !fs->mover.homing.on;
-	bool evacuate = fusion_evacuation_due(fs), home = fusion_homing_due(fs);
+	bool evacuate = fusion_evacuation_due(fs), home = fusion_homing_due(fs), turn;
 
 	if (fusion_now_ms() < fs->mover.next_batch_ms && !fusion_is_idle(fs))
 		return false;
-	return (evacuate && fusion_evacuate(fs)) || (home && fusion_bring_home(fs)) ||
-	       fusion_point(fs) || (policy && fusion_mover_run_policy(fs)) || fusion_refresh(fs);
+	if ((evacuate && fusion_evacuate(fs)) || (home && fusion_bring_home(fs)))
+		return true;
+	/* The landing log and the others take turns. */
+	turn = fs->land.drained_last;
+	fs->land.drained_last = !turn && fusion_drain_landing(fs);
+	if (fs->land.drained_last)
+		return true;
+	return fusion_point(fs) || (policy && fusion_mover_run_policy(fs)) || fusion_refresh(fs) ||
+	       (turn && fusion_drain_landing(fs));
 }
 
 /* -- the worker ------------------------------------------------------------------------------ */
@@ -231,6 +239,8 @@ static void fusion_do_move(struct work_struct *work)
 			fusion_end_forced(fs, force, fusion_settle_most(fs, force));
 		else if (force->kind == FUSION_POINT)
 			fusion_end_forced(fs, force, fusion_point_now(fs, force));
+		else if (force->kind == FUSION_DRAIN)
+			fusion_run_drain(fs, force);
 		else if (force->next > force->last)
 			fusion_end_forced(fs, force, 0);
 		else

@@ -45,6 +45,7 @@ enum fusion_force_kind {
 	FUSION_NO_HOMING,		/* and off */
 	FUSION_SETTLE,			/* complete partial extents, until few are left */
 	FUSION_POINT,			/* make a point */
+	FUSION_DRAIN,			/* copy all of the landing log to the slow member */
 };
 
 /* A request: a range of extents, or the slots of a fence, which are on the member @to. */
@@ -59,6 +60,7 @@ struct fusion_force {
 	const struct fusion_move *rest;	/* only the mover's: taken too, but there is no room yet */
 	unsigned int nr_rest;
 	bool zero;			/* of homing */
+	u64 segno;			/* of a drain: the first segment behind it; 0: not begun */
 	u32 moved;
 	u32 already;
 	u32 unmapped;
@@ -101,7 +103,7 @@ struct fusion_seal {
 };
 
 /* Moves and their jobs: too large for the stack. */
-struct fusion_batch {
+struct fusion_move_batch {
 	struct fusion_move moves[FUSION_LONG_BATCH];
 	struct fusion_job jobs[FUSION_LONG_BATCH];
 };
@@ -161,8 +163,8 @@ struct fusion_mover {
 	u64 demotions;
 	u64 evacuated;
 	u64 cancelled;
-	struct fusion_batch batch;
-	struct fusion_batch room;
+	struct fusion_move_batch batch;
+	struct fusion_move_batch room;
 	u32 in_flight;
 	u32 nr_retired;
 	struct fusion_homing homing;

@@ -65,9 +65,17 @@ static int fusion_parse_switch(const char *text, u32 *value)
 
 /* -- what the set keeps ---------------------------------------------------------------- */
 
+/* Of a set with a landing log there are no points: it would lack what is only in the log. */
+static bool fusion_setting_excluded(const struct fusion *fs, enum fusion_setting s)
+{
+	return s == FUSION_SET_SHADOW_AGE && fs->sb.incompat & FUSION_INCOMPAT_LANDING;
+}
+
 /* The value of a setting that no table line gives: kept or default. fs->lock held. */
 static u32 fusion_setting_base(const struct fusion *fs, enum fusion_setting s)
 {
+	if (fusion_setting_excluded(fs, s))
+		return fusion_settings[s].def;
 	return fs->kept.mask & BIT(s) ? fs->kept.value[s] : fusion_settings[s].def;
 }
 
@@ -146,6 +154,11 @@ static int fusion_setting_parse(const struct fusion *fs, const char *key, const 
 							    kstrtou32(text, 10, &value);
 	if (r || !fusion_setting_valid(s, value, fs->sb.nr_fast_slots))
 		return -EINVAL;
+	if (value != fusion_settings[s].def && fusion_setting_excluded(fs, s)) {
+		DMERR("%s: a set with a landing log makes no copies for that; leave it at %u", key,
+		      fusion_settings[s].def);
+		return -EINVAL;
+	}
 	c->mask |= BIT(s);
 	c->defaults &= ~BIT(s);
 	c->value[s] = value;

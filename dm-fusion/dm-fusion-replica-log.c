@@ -14,7 +14,8 @@ int fusion_replica_wait_for_map(struct fusion *fs)
 	bool pending;
 
 	spin_lock_irq(&fs->lock);
-	pending = fs->commit.running || fs->txns.running->nr || !list_empty(&fs->opens.dirty);
+	pending = fs->commit.running || fs->txns.running->nr || !list_empty(&fs->opens.dirty) ||
+		  fusion_land_pending(fs);
 	spin_unlock_irq(&fs->lock);
 	if (pending)
 		return fusion_commit_wait(fs);

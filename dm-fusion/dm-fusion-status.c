@@ -51,6 +51,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	u32 spare = fs->sb.spare_fast, away, blank, left, unread, shadows;
 	u32 protected, fast, lost, partly, metadata, metadata_fast;
 	unsigned int sz = 0;
+	u32 logged, segments;
 	bool homing, pointed;
 	u64 age, point_age;
 
@@ -76,6 +77,8 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	lost = fs->nr_lost + partly;
 	pointed = fs->shadows.point_s;
 	point_age = fusion_point_age(fs);
+	logged = fs->land.max ? READ_ONCE(fs->land.nr_live) : 0;
+	segments = fs->land.nr;
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("%u %s %u %u/%u %u/%u %u/%u %u/%u", STATUS_VERSION,
@@ -112,6 +115,8 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 		DMEMIT(" homing %u %u", away, blank);
 	if (lost)
 		DMEMIT(" lost %u %u", lost, partly);
+	if (fs->land.max)
+		DMEMIT(" log %u %u/%u", logged, segments, fs->land.max);
 	if (!fusion_sb_has_old(&fs->sb))
 		return;
 	spin_lock_irq(&fs->lock);
@@ -217,5 +222,10 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("replica_writes %llu\n", rep->writes);
 	DMEMIT("replica_sets %llu\n", rep->sets);
 	DMEMIT("replica_errors %llu\n", rep->errors);
+	if (!fs->land.max)
+		return 1;
+	DMEMIT("log_blocks %u\n", READ_ONCE(fs->land.nr_live));
+	DMEMIT("log_segments %u\n", READ_ONCE(fs->land.nr));
+	DMEMIT("log_drained %llu\n", READ_ONCE(fs->land.nr_drained));
 	return 1;
 }

@@ -40,11 +40,11 @@ int fusion_super_read(struct fusion *fs, unsigned int disk, enum fusion_dev role
 		if (r)
 			reason = "superblock cannot be read";
 		else
-			r = fusion_sb_unpack(page_address(page), blocknr, bdev_nr_sectors(bdev),
-					     one, &reason);
+			r = fusion_sb_unpack_landing(page_address(page), blocknr,
+						     bdev_nr_sectors(bdev), one, &reason);
 		/* The other copy may be from before that was begun. */
 		if (r == -EPROTONOSUPPORT) {
-			*why = fusion_sb_unknown(one, fs->unknown);
+			*why = fusion_sb_unknown_landing(one, fs->unknown);
 			best = r;
 			break;
 		}
@@ -85,8 +85,8 @@ static bool fusion_super_read_copy(struct fusion *fs, enum fusion_dev role, unsi
 	const char *why;
 
 	return !fusion_rw_page(fs, disk, REQ_OP_READ | REQ_META, blocknr, page) &&
-	       !fusion_sb_unpack(page_address(page), blocknr,
-				 bdev_nr_sectors(fs->dev[disk]->bdev), sb, &why);
+	       !fusion_sb_unpack_landing(page_address(page), blocknr,
+					 bdev_nr_sectors(fs->dev[disk]->bdev), sb, &why);
 }
 
 bool fusion_super_other(struct fusion *fs, const struct fusion_sb *sb, struct fusion_sb *other)
@@ -150,6 +150,7 @@ static void fusion_super_settle_failed(struct fusion *fs, struct fusion_chain *c
 void fusion_settle_failed(struct fusion *fs)
 {
 	fusion_chain_settle(fs);
+	fusion_land_settle(fs);
 	fusion_super_settle_failed(fs, &fs->journal);
 	fusion_super_settle_failed(fs, &fs->replica.log);
 }

@@ -63,6 +63,7 @@ bool fusion_log_unmap(struct fusion *fs, u32 lext, u32 old)
 		return false;
 	fusion_shadow_drop(fs, old);
 	fusion_point_forget(fs, old);
+	fusion_land_kill_extent(&fs->land, lext);
 	fusion_log(fs, lext, FUSION_WORD_UNMAPPED, fusion_word_set_state(old, FUSION_STABLE),
 		   FUSION_OP_UNMAP);
 	return true;
@@ -106,12 +107,14 @@ void fusion_do_reclaim(struct work_struct *work)
 	struct fusion *fs = container_of(work, struct fusion, txns.reclaim_work);
 	struct fusion_txn *txn, *next;
 	LIST_HEAD(committed);
+	bool segments;
 
-	/* Only transactions committed before the drain begins: INV2. */
+	/* Only transactions committed before the drain begins: INV2. And segments: INV21. */
 	spin_lock_irq(&fs->lock);
 	list_splice_init(&fs->txns.quarantined, &committed);
+	segments = fusion_land_drains(fs);
 	spin_unlock_irq(&fs->lock);
-	if (list_empty(&committed))
+	if (list_empty(&committed) && !segments)
 		return;
 	fusion_drain(fs);
 
@@ -123,5 +126,11 @@ void fusion_do_reclaim(struct work_struct *work)
 		fusion_unpark(fs);
 		spin_unlock_irq(&fs->lock);
 		wake_up(&fs->txns.wait);
+	}
+	if (segments) {
+		spin_lock_irq(&fs->lock);
+		fusion_land_drained(fs);
+		fusion_unpark(fs);
+		spin_unlock_irq(&fs->lock);
 	}
 }

@@ -164,6 +164,10 @@ static bool fusion_unmap(struct fusion *fs, u32 lext, struct bio *bio)
 			done = fusion_open_unmap(fs, fusion_open_find(fs, lext), bio);
 			break;
 		}
+		if (!done && fusion_land_bar(fs, lext)) {
+			fusion_park(fs, bio, false);
+			break;
+		}
 		/* If a write has cancelled a copy meanwhile, try again. */
 		done = done || fusion_log_unmap(fs, lext, word);
 	} while (!done);
@@ -303,6 +307,17 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 		case FUSION_SUBMIT:
 			fusion_submit_pinned(fs, bio, found.word);
 			return;
+		case FUSION_LOGGED:
+			fusion_land_remap(fs, bio, found.word);
+			dm_submit_bio_remap(bio, NULL);
+			return;
+		case FUSION_PIECES:
+			if (fusion_land_read_pieces(fs, bio, found.word))
+				return;
+			break;
+		case FUSION_LAND:
+			fusion_land_fill(fs, bio, found.word);
+			return;
 		case FUSION_ZERO:
 			zero_fill_bio(bio);
 			bio_endio(bio);
@@ -310,6 +325,10 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 		case FUSION_LOST:
 			fusion_complete_lost(bio);
 			return;
+		case FUSION_MERGE:
+			if (fusion_land_merge(fs, bio))
+				return;
+			break;
 		default:
 			if (fusion_park_locked(fs, bio))
 				return;

@@ -19,6 +19,9 @@
  *	shared/		pure code: format, codec, replay, policy; fusionctl has it as well
  *	core, gate	bios that wait, counters; may anything be written?
  *	epoch, map	who uses a map word, and the drain; the states of extents
+ *	land*		the landing log: its index, what commits record of it, bios that get into
+ *			it or meet it, what is found when a set is opened, and the drain, which is
+ *			the mover's
  *	used, discard,	which slots are taken, what the members know of free ones, which is the
  *	alloc, fence	next one, and which of them nobody may have
  *	replica-state	what the replica does not know yet
@@ -33,7 +36,7 @@
  *	replica*,	the copy of the map on the slow member
  *	promote
  *	beat*		the heartbeat, which keeps two machines apart
- *	load-open, load-shadow, resize, replace, load
+ *	load-open, load-shadow, land-load, resize, replace, load
  *			opening a set: recovery, its new size, a new member, the new epoch
  *	io, worker	map(), end_io() and the worker
  *	budget, usage,	migration: what there is to spend, what others do, what the old member
@@ -147,6 +150,8 @@
  * INV17 What is lost reads as nothing but an error, by the map and by the replica, until it was
  *	 written, zeroed, or discarded with the whole of its extent (dm-fusion-lost.c).
  *
+ * INV18 to INV22 are those of the landing log: dm-fusion-landing.h.
+ *
  * Locks
  * -----
  *
@@ -158,7 +163,10 @@
  *			it clean knows that the flush which made it so has ended
  *     lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
  *			of bios, what the replica has to learn; taken by end_io only for
- *			OPEN extents, users' flushes, and writes that wait for a commit
+ *			OPEN extents, users' flushes, writes that wait for a commit,
+ *			those over entries of the landing log, and its batches
+ *       land.lock	spinlock, irq-safe: the landing log, its index and its batches; map() takes
+ *			it alone
  * mover.pins.mutex	one change of the pins at a time
  *   lock
  * drain_mutex		one drain at a time
@@ -179,6 +187,7 @@
  *			in flight to the fast member
  *	txns.reclaim_work	a drain
  *	worker.work	memory pools only
+ *	land.work	nothing else
  *	replica.work	a commit
  *	discards[].work	nothing else; first writes and the mover wait for it if there are no
  *			other slots
@@ -211,6 +220,10 @@
 #include "dm-fusion-device.h"
 #include "dm-fusion-epoch.h"
 #include "dm-fusion-io.h"
+#include "dm-fusion-land.h"
+#include "dm-fusion-land-append.h"
+#include "dm-fusion-land-commit.h"
+#include "dm-fusion-land-drain.h"
 #include "dm-fusion-metadata.h"
 #include "dm-fusion-mover.h"
 #include "dm-fusion-open.h"
@@ -306,6 +319,7 @@ struct fusion {
 	struct fusion_slots slots;
 	struct fusion_shadows shadows;
 	struct fusion_opens opens;
+	struct fusion_land land;	/* the landing log */
 	struct fusion_txns txns;
 	struct fusion_flush flush;
 	struct fusion_chain journal;	/* committer only */

@@ -16,7 +16,7 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
-#include "dm-fusion-codec.h"
+#include "dm-fusion-landing.h"
 
 static_assert(sizeof(struct fusion_block_header) == 32);
 static_assert(sizeof(struct fusion_super) <= FUSION_BLOCK_SIZE);
@@ -269,22 +269,25 @@ void fusion_journal_init(void *block)
 bool fusion_journal_add(const struct fusion_sb *sb, void *block,
 			const struct fusion_record *rec)
 {
-	const u32 bitmap = fusion_op_has_bitmap(rec->op) ?
-			   fusion_bitmap_bytes(sb->extent_sectors) : 0;
+	const u32 bytes = fusion_record_bytes(sb, rec->op);
 	struct fusion_journal_block *b = block;
 	const u32 used = le32_to_cpu(b->used);
 	struct fusion_journal_record *d = (void *)(b->payload + used);
 
-	if (used + sizeof(*d) + bitmap > FUSION_JOURNAL_PAYLOAD)
+	if (used + bytes > FUSION_JOURNAL_PAYLOAD)
 		return false;
+	b->used = cpu_to_le32(used + bytes);
+	if (fusion_op_is_landing(rec->op)) {
+		fusion_landing_record_pack(sb, rec, d);
+		return true;
+	}
 	d->lext = cpu_to_le32(rec->lext);
 	d->new = cpu_to_le32(rec->new);
 	d->old = cpu_to_le32(rec->op == FUSION_OP_POINT ? rec->old :
 			     fusion_word_on_disk(rec->old));
 	d->op = cpu_to_le32(rec->op);
-	if (bitmap)
-		memcpy(d + 1, rec->bitmap, bitmap);
-	b->used = cpu_to_le32(used + sizeof(*d) + bitmap);
+	if (fusion_op_has_bitmap(rec->op))
+		memcpy(d + 1, rec->bitmap, bytes - sizeof(*d));
 	return true;
 }
 

@@ -19,7 +19,7 @@
 
 #include <linux/minmax.h>
 
-#include "dm-fusion-format.h"
+#include "dm-fusion-record.h"
 
 /* Numbers that only count up: no device lives long enough to get here. */
 #define FUSION_MAX_COUNTER	0x4000000000000000ULL	/* 2^62 */
@@ -138,6 +138,7 @@ struct fusion_sb {
 	struct fusion_transit transit;	/* zeros without FUSION_INCOMPAT_IN_TRANSIT */
 	u64 shadows_at;			/* see fusion_sb_shadows_exact(); else 0 as found */
 	u64 point;			/* zero without FUSION_INCOMPAT_SHADOW */
+	u32 landing_slots;		/* zero unless fusion_sb_keeps_landing() */
 };
 
 /**
@@ -426,12 +427,24 @@ u32 fusion_plan_spares(u32 slots);
 int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 		   u32 extent_sectors, struct fusion_misfit *misfit);
 
+/**
+ * fusion_sb_plan_landing() - keep slots of a new set for a landing log
+ * @sb: as fusion_sb_plan() has left it; on error it stays as it is
+ * @slots: how many; 0: there is no log
+ * @misfit: filled in on error
+ *
+ * The set has as many extents less, and FUSION_INCOMPAT_LANDING. Return: 0, or -ENOSPC: more than
+ * fusion_landing_limit().
+ */
+int fusion_sb_plan_landing(struct fusion_sb *sb, u32 slots, struct fusion_misfit *misfit);
+
 /* Turn the fast member's superblock into its peer's: swaps role, uuids, idents and sizes. */
 void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow);
 
 /**
  * fusion_sb_grow() - lay out a set anew whose members have become larger
- * @sb: a valid superblock of either member; on error it stays as it is
+ * @sb: a valid superblock of either member, of the fast one if it has a landing log, for which
+ *	as many slots are kept as before; on error it stays as it is
  * @fast_sectors: size of the fast member now
  * @slow_sectors: size of the slow member now
  * @nr_lexts: extents that the set is to have, or 0: as many as possible
@@ -447,7 +460,7 @@ int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32
 
 /**
  * fusion_sb_shrink() - lay out a set anew that gives up the end of a member
- * @sb: a valid superblock of either member; on error it stays as it is
+ * @sb: a valid superblock, as for fusion_sb_grow(); on error it stays as it is
  * @fast_sectors: size that the fast member is to have, at most its present one
  * @slow_sectors: size that the slow member is to have, likewise
  * @nr_lexts: extents that the set is to have, or 0: as many as it has and there is room for
@@ -506,7 +519,15 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);
 int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 		     struct fusion_sb *sb, const char **why);
 
-/* The same, but FUSION_INCOMPAT_IN_TRANSIT is known: adopt, release and uuid of the tool use it. */
+/* The same, but these bits of incompat are known, and no others. */
+int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
+			   struct fusion_sb *sb, const char **why);
+
+/* As fusion_sb_unpack(), but FUSION_INCOMPAT_LANDING is known as well: the module uses it. */
+int fusion_sb_unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
+			     struct fusion_sb *sb, const char **why);
+
+/* The same for FUSION_INCOMPAT_IN_TRANSIT: adopt, release and uuid of the tool use it. */
 int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why);
 
@@ -542,6 +563,9 @@ static inline bool fusion_sb_released(const struct fusion_sb *sb)
  * has unknown ones; "" if all is known that matters. Of a set in transit it tells how to end that.
  */
 const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text);
+
+/* The same, where FUSION_INCOMPAT_LANDING is known. */
+const char *fusion_sb_unknown_landing(const struct fusion_sb *sb, char *text);
 
 /*
  * May there be writes to this member? Each checkpoint, transaction or opening counts one of its
@@ -698,20 +722,17 @@ int fusion_heat_unpack(const struct fusion_sb *sb, u32 index, const void *block,
 
 /* -- journal ---------------------------------------------------------------- */
 
-/* Is this a record of a partial extent, with a bitmap? */
-static inline bool fusion_op_has_bitmap(u32 op)
+/* Bytes that a record with this operation takes. */
+static inline u32 fusion_record_bytes(const struct fusion_sb *sb, u32 op)
 {
-	return op == FUSION_OP_OPEN || op == FUSION_OP_PARTLY_LOST;
-}
+	const u32 bitmap = fusion_bitmap_bytes(sb->extent_sectors);
 
-/* A record in host order; @bitmap is NULL unless fusion_op_has_bitmap(). */
-struct fusion_record {
-	u32 lext;
-	u32 new;
-	u32 old;
-	u32 op;
-	const void *bitmap;
-};
+	if (op == FUSION_OP_SEGMENT)
+		return sizeof(struct fusion_segment_record) + bitmap;
+	if (op == FUSION_OP_LANDED)
+		return sizeof(struct fusion_landed_record);
+	return sizeof(struct fusion_journal_record) + (fusion_op_has_bitmap(op) ? bitmap : 0);
+}
 
 /* Start an empty journal block. */
 void fusion_journal_init(void *block);
@@ -756,7 +777,8 @@ void fusion_journal_restart(struct fusion_sb *sb, u64 beyond);
  *	(0..sb->journal_blocks[sb->role] - 1), valid until the next call, or NULL if it can't be
  *	read
  * @apply: called for each record of each whole transaction, in order; all its numbers
- *	are bounded, @rec->bitmap points into the block. Nonzero return ends the replay.
+ *	are bounded, and a bitmap points into the block. Those of the landing log only if @sb has
+ *	FUSION_INCOMPAT_LANDING. Nonzero return ends the replay.
  * @ctx: argument of @read and @apply
  * @next_seq: out: first sequence number after the last whole transaction
  * @next_txn: out: number for the next transaction

@@ -172,7 +172,7 @@ enum fusion_dev {
 #define FUSION_INCOMPAT_IN_TRANSIT	0x2ULL	/* a disk is adopted or released */
 #define FUSION_INCOMPAT_DAMAGED		0x4ULL	/* there may be extents that are lost */
 #define FUSION_INCOMPAT_SHADOW		0x8ULL	/* the replica may name shadows */
-#define FUSION_INCOMPAT_LANDING		0x10ULL	/* to come: a log for small writes */
+#define FUSION_INCOMPAT_LANDING		0x10ULL	/* there may be a log for small writes */
 
 #define FUSION_LABEL_SIZE	64
 #define FUSION_HOST_SIZE	64
@@ -260,7 +260,8 @@ struct fusion_super {
 	 * The next 144 bytes, at 816, are a struct fusion_super_old. 112 more, at 960, are a struct
 	 * fusion_super_transit or _renewal. Two __le64 are at 1072: see fusion_sb_shadows_exact(),
 	 * and with FUSION_INCOMPAT_SHADOW the second since 1970 of the point of the map copy.
-	 * Other new fields come behind them, at 1088.
+	 * A __le32 at 1088, on the fast member with FUSION_INCOMPAT_LANDING: slots that are kept
+	 * for the landing log, beyond capacity and spares. Other new fields come behind, at 1092.
 	 */
 } __attribute__((packed));
 
@@ -268,6 +269,7 @@ struct fusion_super {
 #define FUSION_TRANSIT_OFFSET	960
 #define FUSION_SHADOWS_OFFSET	1072
 #define FUSION_POINT_OFFSET	1080
+#define FUSION_LANDING_OFFSET	1088
 #define FUSION_MAX_MAGICS	8
 
 /* What happens to the set; of the second, struct fusion_super_renewal tells. */

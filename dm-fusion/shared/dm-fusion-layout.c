@@ -14,7 +14,7 @@
 #include <linux/stddef.h>
 #include <linux/string.h>
 
-#include "dm-fusion-codec.h"
+#include "dm-fusion-landing.h"
 
 /* Fast members below this size get the smallest journal. */
 #define SMALL_FAST_SECTORS	(64ULL << 11)
@@ -103,6 +103,19 @@ int fusion_unfit(struct fusion_misfit *misfit, int dev, const char *what, const 
 	return dev < 0 ? -EINVAL : -ENOSPC;
 }
 
+/* Data slots of both members that are no spares. */
+static u64 fusion_capacity(const struct fusion_sb *sb)
+{
+	return (u64)sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
+}
+
+/* Blocks of map and heat, for as many extents as there are. */
+static void fusion_size_map(struct fusion_sb *sb)
+{
+	sb->map_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK);
+	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
+}
+
 int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 		   u32 extent_sectors, struct fusion_misfit *misfit)
 {
@@ -162,9 +175,9 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 
 	sb->spare_fast = fusion_plan_spares(sb->nr_fast_slots);
 	sb->spare_slow = fusion_plan_spares(sb->nr_slow_slots);
-	sb->nr_lexts = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
-	sb->map_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_MAP_PER_BLOCK);
-	sb->heat_blocks = DIV_ROUND_UP(sb->nr_lexts, FUSION_HEAT_PER_BLOCK);
+	sb->nr_lexts = fusion_capacity(sb);
+	sb->landing_slots = 0;
+	fusion_size_map(sb);
 
 	/* The room left before the first data slot makes the replica log longer. */
 	end = fusion_place_map_sets(sb, FUSION_SLOW, (u64)times * bound_blocks);
@@ -194,6 +207,21 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	return 0;
 }
 
+int fusion_sb_plan_landing(struct fusion_sb *sb, u32 slots, struct fusion_misfit *misfit)
+{
+	if (!slots)
+		return 0;
+	if (slots > fusion_landing_limit(sb))
+		return fusion_unfit(misfit, FUSION_FAST,
+				    "fast member is too small for a landing log of that size",
+				    "choose a smaller landing log");
+	sb->incompat |= FUSION_INCOMPAT_LANDING;
+	sb->landing_slots = slots;
+	sb->nr_lexts -= slots;
+	fusion_size_map(sb);
+	return 0;
+}
+
 void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow)
 {
 	*slow = *fast;
@@ -204,6 +232,7 @@ void fusion_sb_for_slow(const struct fusion_sb *fast, struct fusion_sb *slow)
 	slow->peer = fast->self;
 	slow->self_sectors = fast->peer_sectors;
 	slow->peer_sectors = fast->self_sectors;
+	slow->landing_slots = 0;
 }
 
 /* -- is a layout valid? ---------------------------------------------------------------------- */
@@ -266,6 +295,14 @@ static const char *fusion_check_slow_layout(const struct fusion_sb *sb, u64 sect
 	return NULL;
 }
 
+/* Is the number of slots that are kept for the landing log possible? */
+static bool fusion_landing_valid(const struct fusion_sb *sb)
+{
+	if (!fusion_sb_keeps_landing(sb))
+		return !sb->landing_slots;
+	return sb->landing_slots && sb->landing_slots <= fusion_landing_limit(sb);
+}
+
 static bool fusion_journal_size_valid(u32 blocks)
 {
 	return blocks >= FUSION_MIN_JOURNAL_BLOCKS && blocks <= FUSION_MAX_JOURNAL_BLOCKS;
@@ -293,9 +330,10 @@ const char *fusion_check_geometry(const struct fusion_sb *sb)
 	if (!sb->spare_fast || sb->spare_fast >= sb->nr_fast_slots ||
 	    !sb->spare_slow || sb->spare_slow >= sb->nr_slow_slots)
 		return "number of spare slots is wrong";
+	if (!fusion_landing_valid(sb))
+		return "number of slots for the landing log is wrong";
 	if (!sb->nr_lexts || sb->nr_lexts > FUSION_MAX_LEXTS ||
-	    sb->nr_lexts > (u64)sb->nr_fast_slots - sb->spare_fast +
-			   sb->nr_slow_slots - sb->spare_slow)
+	    sb->nr_lexts + (u64)sb->landing_slots > fusion_capacity(sb))
 		return "number of extents is wrong";
 	if ((u64)sb->map_blocks * FUSION_MAP_PER_BLOCK < sb->nr_lexts ||
 	    (u64)sb->heat_blocks * FUSION_HEAT_PER_BLOCK < sb->nr_lexts)
@@ -345,4 +383,11 @@ u32 fusion_open_limit(const struct fusion_sb *sb)
 	u32 max = min(FUSION_MAX_OPEN, blocks * (u32)(FUSION_JOURNAL_PAYLOAD / record));
 
 	return min(max, sb->nr_lexts);
+}
+
+u32 fusion_landing_limit(const struct fusion_sb *sb)
+{
+	const u32 each = FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(sb, FUSION_OP_SEGMENT);
+
+	return min(sb->nr_fast_slots / 2, sb->journal_blocks[FUSION_FAST] / 16 * each / 2);
 }

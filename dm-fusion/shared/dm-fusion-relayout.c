@@ -10,7 +10,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "dm-fusion-codec.h"
+#include "dm-fusion-landing.h"
 
 /* -- a set that grows ------------------------------------------------------------------------ */
 
@@ -66,7 +66,7 @@ int fusion_sb_grow(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32
 				  sb->nr_slow_slots, FUSION_MAX_LEXTS - sb->slow_first_slot);
 	spare_fast = max(sb->spare_fast, fusion_plan_spares(fast));
 	spare_slow = max(sb->spare_slow, fusion_plan_spares(slow));
-	slots = (u64)fast - spare_fast + slow - spare_slow;
+	slots = (u64)fast - spare_fast + slow - spare_slow - sb->landing_slots;
 	if (spare_fast >= fast || spare_slow >= slow || max(nr_lexts, sb->nr_lexts + 1) > slots)
 		return fusion_unfit(misfit, -1, "the members have no room for more extents",
 				    "enlarge one of them first");
@@ -101,6 +101,13 @@ static u32 fusion_shrunk_slots(const struct fusion_sb *sb, u64 sectors, u64 was,
 	return sectors == was ? now : min_t(u64, fusion_slots_in(sb, sectors, start), now);
 }
 
+/* Has a fast member with so many slots room for the landing log? */
+static bool fusion_landing_fits(const struct fusion_sb *sb, u32 fast)
+{
+	/* the journal, which is the other bound, stays as it is */
+	return sb->landing_slots <= min(fusion_landing_limit(sb), fast / 2);
+}
+
 int fusion_sb_shrink(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u32 nr_lexts,
 		     struct fusion_misfit *misfit)
 {
@@ -129,7 +136,11 @@ int fusion_sb_shrink(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u
 				    "leave more of it");
 	spare_fast = min(sb->spare_fast, fusion_plan_spares(fast));
 	spare_slow = min(sb->spare_slow, fusion_plan_spares(slow));
-	most = (u64)fast - spare_fast + slow - spare_slow;
+	if (!fusion_landing_fits(sb, fast))
+		return fusion_unfit(misfit, FUSION_FAST,
+				    "the fast member would be too small for the landing log",
+				    "leave more of it");
+	most = (u64)fast - spare_fast + slow - spare_slow - sb->landing_slots;
 	if (nr_lexts > most)
 		return fusion_unfit(misfit, -1, "the members would have no room for the extents",
 				    "leave more of them, or make the set smaller");

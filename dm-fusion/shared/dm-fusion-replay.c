@@ -42,7 +42,7 @@
 #include <linux/types.h>
 #include <asm/byteorder.h>
 
-#include "dm-fusion-codec.h"
+#include "dm-fusion-landing.h"
 
 /* A valid journal block; raw is good until the next read. */
 struct journal_block {
@@ -147,6 +147,48 @@ static bool fusion_replay_bitmap_valid(const struct fusion_sb *sb, const u8 *bit
 	return !memchr_inv(bitmap + used, 0, fusion_bitmap_bytes(sb->extent_sectors) - used);
 }
 
+static bool fusion_replay_op_known(const struct fusion_sb *sb, u32 op)
+{
+	return op <= FUSION_OP_LAST ||
+	       (fusion_op_is_landing(op) && sb->incompat & FUSION_INCOMPAT_LANDING);
+}
+
+/*
+ * Check a record and unpack it. @left: bytes from there to the end of what is used. Return: the
+ * bytes that it takes, or 0: then r->why says what is wrong.
+ */
+static u32 fusion_replay_unpack_record(struct fusion_replay *r,
+				       const struct fusion_journal_record *d, u32 left,
+				       struct fusion_record *rec)
+{
+	u32 bytes;
+
+	r->why = "a journal record is out of bounds";
+	if (left < sizeof(*d))
+		return 0;
+	*rec = (struct fusion_record){ .op = le32_to_cpu(d->op) };
+	if (!fusion_replay_op_known(r->sb, rec->op)) {
+		snprintf(r->text, sizeof(r->text),
+			 "a journal record has operation %u, of a newer version", rec->op);
+		r->why = r->text;
+		return 0;
+	}
+	bytes = fusion_record_bytes(r->sb, rec->op);
+	if (left < bytes)
+		return 0;
+	if (fusion_op_is_landing(rec->op))
+		return fusion_landing_record_unpack(r->sb, d, bytes, rec, &r->why) ? 0 : bytes;
+	rec->lext = le32_to_cpu(d->lext);
+	rec->new = le32_to_cpu(d->new);
+	rec->old = le32_to_cpu(d->old);
+	if (fusion_op_has_bitmap(rec->op))
+		rec->bitmap = d + 1;
+	if (!fusion_replay_record_valid(r->sb, rec) ||
+	    (rec->bitmap && !fusion_replay_bitmap_valid(r->sb, rec->bitmap)))
+		return 0;
+	return bytes;
+}
+
 /*
  * Check the records of a block, and @apply them each after its check. Return: 0, -EILSEQ,
  * or what @apply returned.
@@ -154,38 +196,15 @@ static bool fusion_replay_bitmap_valid(const struct fusion_sb *sb, const u8 *bit
 static int fusion_replay_walk_records(struct fusion_replay *r, const struct journal_block *j,
 				      bool apply)
 {
-	const struct fusion_sb *sb = r->sb;
-	const u32 bitmap_bytes = fusion_bitmap_bytes(sb->extent_sectors);
-	u32 pos = 0;
+	struct fusion_record rec;
+	u32 pos, bytes;
 	int err;
 
-	r->why = "a journal record is out of bounds";
-	while (pos < j->used) {
-		const struct fusion_journal_record *d = (const void *)(j->raw->payload + pos);
-		struct fusion_record rec = { };
-
-		if (j->used - pos < sizeof(*d))
+	for (pos = 0; pos < j->used; pos += bytes) {
+		bytes = fusion_replay_unpack_record(r, (const void *)(j->raw->payload + pos),
+						    j->used - pos, &rec);
+		if (!bytes)
 			return -EILSEQ;
-		pos += sizeof(*d);
-		rec.lext = le32_to_cpu(d->lext);
-		rec.new = le32_to_cpu(d->new);
-		rec.old = le32_to_cpu(d->old);
-		rec.op = le32_to_cpu(d->op);
-		if (rec.op > FUSION_OP_LAST) {
-			snprintf(r->text, sizeof(r->text),
-				 "a journal record has operation %u, of a newer version", rec.op);
-			r->why = r->text;
-			return -EILSEQ;
-		}
-		if (!fusion_replay_record_valid(sb, &rec))
-			return -EILSEQ;
-		if (fusion_op_has_bitmap(rec.op)) {
-			rec.bitmap = d + 1;
-			if (j->used - pos < bitmap_bytes ||
-			    !fusion_replay_bitmap_valid(sb, rec.bitmap))
-				return -EILSEQ;
-			pos += bitmap_bytes;
-		}
 		if (!apply)
 			continue;
 		err = r->apply(r->ctx, &rec);

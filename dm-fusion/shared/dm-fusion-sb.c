@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: superblocks: packing, unpacking, and whether two members belong together.
+ * dm-fusion: superblocks: packing and unpacking.
  *
  * See dm-fusion-codec.h for the contract and dm-fusion-format.h for the layout.
- * dm-fusion-layout.c plans and checks the places.
+ * dm-fusion-layout.c plans and checks the places, dm-fusion-match.c compares members.
  */
 #include <linux/bits.h>
 #include <linux/compiler.h>
@@ -14,7 +14,7 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
-#include "dm-fusion-codec.h"
+#include "dm-fusion-landing.h"
 
 static void fusion_renewal_pack(const struct fusion_transit *t, struct fusion_super_renewal *d)
 {
@@ -138,6 +138,8 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 		fusion_transit_pack(&sb->transit, block + FUSION_TRANSIT_OFFSET);
 	if (sb->incompat & FUSION_INCOMPAT_SHADOW)
 		*(__le64 *)(block + FUSION_POINT_OFFSET) = cpu_to_le64(sb->point);
+	if (fusion_sb_keeps_landing(sb))
+		*(__le32 *)(block + FUSION_LANDING_OFFSET) = cpu_to_le32(sb->landing_slots);
 	if (fusion_sb_shadows_exact(sb))
 		*(__le64 *)(block + FUSION_SHADOWS_OFFSET) = cpu_to_le64(sb->shadows_at);
 	fusion_block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
@@ -210,6 +212,9 @@ static void fusion_sb_from_disk(const struct fusion_super *d, struct fusion_sb *
 		fusion_transit_from_disk((const void *)d + FUSION_TRANSIT_OFFSET, &sb->transit);
 	if (sb->incompat & FUSION_INCOMPAT_SHADOW)
 		sb->point = le64_to_cpu(*(const __le64 *)((const void *)d + FUSION_POINT_OFFSET));
+	if (fusion_sb_keeps_landing(sb))
+		sb->landing_slots = le32_to_cpu(*(const __le32 *)((const void *)d +
+								  FUSION_LANDING_OFFSET));
 	sb->shadows_at = le64_to_cpu(*(const __le64 *)((const void *)d + FUSION_SHADOWS_OFFSET));
 	if (!fusion_sb_shadows_exact(sb))
 		sb->shadows_at = 0;
@@ -305,7 +310,7 @@ static void fusion_transit_text(const struct fusion_sb *sb, char *text)
 			 "adopt --resume makes it a set");
 }
 
-const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
+static const char *fusion_sb_unknown_beyond(const struct fusion_sb *sb, u64 known, char *text)
 {
 	static const char *const planned[] = {
 		"member being replaced", "disk in transit", "lost blocks", "shadows",
@@ -322,8 +327,8 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 			 "has format version %u, from before the first release", sb->version);
 	else if (fusion_sb_in_transit(sb))
 		fusion_transit_text(sb, text);
-	else if (sb->incompat & ~FUSION_INCOMPAT_KNOWN)
-		fusion_features_text("incompat", sb->incompat & ~FUSION_INCOMPAT_KNOWN, planned,
+	else if (sb->incompat & ~known)
+		fusion_features_text("incompat", sb->incompat & ~known, planned,
 				     ARRAY_SIZE(planned), text);
 	else if (sb->flags & ~FUSION_SB_FLAGS_KNOWN)
 		fusion_features_text("flags", sb->flags & ~FUSION_SB_FLAGS_KNOWN, NULL, 0, text);
@@ -333,8 +338,18 @@ const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
 	return text;
 }
 
-static int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
-				  struct fusion_sb *sb, const char **why)
+const char *fusion_sb_unknown(const struct fusion_sb *sb, char *text)
+{
+	return fusion_sb_unknown_beyond(sb, FUSION_INCOMPAT_KNOWN, text);
+}
+
+const char *fusion_sb_unknown_landing(const struct fusion_sb *sb, char *text)
+{
+	return fusion_sb_unknown_beyond(sb, FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING, text);
+}
+
+int fusion_sb_unpack_known(const void *block, u64 blocknr, u64 dev_sectors, u64 known,
+			   struct fusion_sb *sb, const char **why)
 {
 	const struct fusion_super *d = block;
 
@@ -393,6 +408,13 @@ int fusion_sb_unpack(const void *block, u64 blocknr, u64 dev_sectors,
 	return fusion_sb_unpack_known(block, blocknr, dev_sectors, FUSION_INCOMPAT_KNOWN, sb, why);
 }
 
+int fusion_sb_unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
+			     struct fusion_sb *sb, const char **why)
+{
+	return fusion_sb_unpack_known(block, blocknr, dev_sectors,
+				      FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING, sb, why);
+}
+
 int fusion_sb_unpack_transit(const void *block, u64 blocknr, u64 dev_sectors,
 			     struct fusion_sb *sb, const char **why)
 {
@@ -406,86 +428,4 @@ bool fusion_sb_lasts(const struct fusion_sb *sb)
 
 	return sb->generation < half && sb->set_generation < half &&
 	       sb->replay_seq < half && sb->replay_txn < half && sb->epoch < U32_MAX / 2;
-}
-
-bool fusion_sb_same_uuids(const struct fusion_sb *a, const struct fusion_sb *b)
-{
-	return !memcmp(a->set_uuid, b->set_uuid, sizeof(a->set_uuid)) &&
-	       !memcmp(a->dev_uuid, b->dev_uuid, sizeof(a->dev_uuid));
-}
-
-bool fusion_sb_same_member(const struct fusion_sb *a, const struct fusion_sb *b)
-{
-	return fusion_sb_same_uuids(a, b) && fusion_same_layout(a, b) && fusion_same_old(a, b);
-}
-
-int fusion_sb_match(const struct fusion_sb *fast, const struct fusion_sb *slow,
-		    const char **why)
-{
-	if (memcmp(fast->set_uuid, slow->set_uuid, sizeof(fast->set_uuid))) {
-		*why = "the two devices are members of different sets";
-		return -EXDEV;
-	}
-	*why = fusion_sb_apart(fast) ?: fusion_sb_apart(slow);
-	if (*why)
-		return -EXDEV;
-	if (fast->role == slow->role) {
-		*why = "both devices are the same member of the set";
-		return -EXDEV;
-	}
-	if (fast->role != FUSION_FAST) {
-		*why = "fast and slow member are swapped";
-		return -EXDEV;
-	}
-	if (memcmp(fast->peer_uuid, slow->dev_uuid, sizeof(fast->peer_uuid)) ||
-	    memcmp(slow->peer_uuid, fast->dev_uuid, sizeof(slow->peer_uuid))) {
-		*why = "the two members do not name each other";
-		return -EXDEV;
-	}
-	/* The set is as large as the fast member says; the slow one gets to know it afterwards. */
-	if (!fusion_sb_same_places(fast, slow)) {
-		*why = "the two members disagree on the geometry of the set";
-		return -EXDEV;
-	}
-	if (slow->layout_seq > fast->layout_seq) {
-		*why = "the fast member is from before the set was resized";
-		return -ESTALE;
-	}
-	if (fast->layout_seq - slow->layout_seq > 1) {
-		*why = "the slow member is from before the set was resized";
-		return -ESTALE;
-	}
-	if (slow->layout_seq == fast->layout_seq ? !fusion_same_geometry(fast, slow) :
-						   !fusion_sb_resized_from(fast, slow) &&
-						   !fusion_sb_parted_from(fast, slow)) {
-		*why = "the two members disagree on the geometry of the set";
-		return -EXDEV;
-	}
-	/*
-	 * The slow superblock is written first, so it may be one epoch ahead after a power cut,
-	 * but not if the set was closed since.
-	 */
-	if (slow->epoch != fast->epoch &&
-	    (slow->epoch != fast->epoch + 1 || slow->flags & FUSION_SB_CLEAN)) {
-		*why = slow->epoch > fast->epoch ?
-		       "the fast member is from before the last opening" :
-		       "the slow member is from before the last opening";
-		return -ESTALE;
-	}
-	if (fast->activation !=
-	    (slow->epoch == fast->epoch ? slow->activation : slow->prev_activation)) {
-		*why = "the members were opened apart from each other";
-		return -ESTALE;
-	}
-	return 0;
-}
-
-bool fusion_sb_reached(const struct fusion_sb *sb, bool single, u64 next_seq,
-		       const struct fusion_progress *claim)
-{
-	if (claim->generation > sb->generation + single)
-		return false;
-	if (sb->role == FUSION_SLOW && sb->flags & FUSION_SB_CLEAN)
-		return true;
-	return claim->seq <= next_seq;
 }

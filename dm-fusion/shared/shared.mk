@@ -4,7 +4,10 @@
 # The module, fusionctl, the unit tests, the fuzzers and the crash simulator are all built from
 # these lists, which go from the bottom to the top.
 
-CODEC   := dm-fusion-codec.c dm-fusion-layout.c dm-fusion-relayout.c dm-fusion-old.c dm-fusion-sb.c
+CODEC   := dm-fusion-landing-record.c dm-fusion-codec.c dm-fusion-layout.c dm-fusion-relayout.c \
+	   dm-fusion-old.c dm-fusion-match.c dm-fusion-sb.c
 REPLAY  := $(CODEC) dm-fusion-replay.c
+# behind REPLAY
+LANDING := dm-fusion-landing.c dm-fusion-landing-replay.c
 POLICY  := dm-fusion-heat.c dm-fusion-payback.c \
 	   dm-fusion-victims.c dm-fusion-pinned.c dm-fusion-policy.c dm-fusion-view.c

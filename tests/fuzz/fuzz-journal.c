@@ -4,12 +4,14 @@
  * records are bounded, and a refused journal changes nothing.
  */
 #include "fuzz.h"
+#include "dm-fusion-landing.h"
 
 #define MAX_BLOCKS	6U
 
 static const uint8_t *input;	/* what read_block() reads */
 static u32 input_blocks;
 static u64 applied;
+static const u8 bitmap[512] = { 0x5a };
 
 /* The committer adds to blocks that it began itself. */
 static void bound_used(uint8_t *block)
@@ -41,6 +43,22 @@ static void chain(const struct fusion_sb *sb, uint8_t *data, u32 nr, u64 *state)
 	}
 }
 
+static void landing_record(const struct fusion_sb *sb, struct fusion_record *rec, u64 *state)
+{
+	*rec = (struct fusion_record){ .op = FUSION_OP_SEGMENT + rnd_below(state, 3) };
+	if (rec->op == FUSION_OP_LANDED)
+		rec->landed = (struct fusion_landed){
+			.seq = 1 + rnd_below(state, 9), .segno = 1 + rnd_below(state, 9),
+			.pos = rnd_below(state, fusion_segment_blocks(sb)),
+		};
+	else
+		rec->segment = (struct fusion_segment){
+			.slot = rnd_below(state, sb->nr_fast_slots), .key = 1,
+			.segno = 1 + rnd_below(state, 9), .live = bitmap,
+			.end = rnd_below(state, 2) ? 0 : rnd_below(state, 16),
+		};
+}
+
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
 	const struct fusion_sb *sb;
@@ -67,17 +85,17 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 			.op = FUSION_OP_STABLE + rnd_below(&state, 2),
 		};
 
-		if (sb->incompat && rnd_below(&state, 2)) {
+		if (sb->incompat & FUSION_INCOMPAT_LANDING && rnd_below(&state, 2)) {
+			landing_record(sb, &rec, &state);
+		} else if (sb->incompat & FUSION_INCOMPAT_SHADOW && rnd_below(&state, 2)) {
 			rec.op = FUSION_OP_SHADOW + rnd_below(&state, 2);
 			rec.lext = rec.op == FUSION_OP_POINT ? 0 : rec.lext;
 			rec.new = fusion_shadow_word(FUSION_SHADOW + rnd_below(&state, 2),
 						     sb->slow_first_slot +
 						     rnd_below(&state, sb->nr_slow_slots));
 		} else if (rnd_below(&state, 2)) {
-			static const u8 bitmap[512] = { 0x5a };
-
-			rec.op = sb->incompat && rnd_below(&state, 2) ? FUSION_OP_PARTLY_LOST :
-									FUSION_OP_OPEN;
+			rec.op = sb->incompat & FUSION_INCOMPAT_DAMAGED && rnd_below(&state, 2) ?
+				 FUSION_OP_PARTLY_LOST : FUSION_OP_OPEN;
 			rec.new = fusion_word_set_state(rec.new, FUSION_OPEN);
 			rec.bitmap = bitmap;
 		}
@@ -109,14 +127,41 @@ static const void *read_block(void *ctx, u32 pos)
 	return i < input_blocks ? input + i * FUSION_BLOCK_SIZE : empty;
 }
 
+/* The last byte of a bitmap: all of it is in the block. */
+static u8 last_of(const struct fusion_sb *sb, const void *bits)
+{
+	return ((const u8 *)bits)[fusion_bitmap_bytes(sb->extent_sectors) - 1];
+}
+
+static void check_landing(const struct fusion_sb *sb, const struct fusion_record *rec)
+{
+	const struct fusion_segment *seg = &rec->segment;
+
+	if (rec->op == FUSION_OP_LANDED) {
+		PROMISED(rec->landed.segno && rec->landed.segno <= FUSION_MAX_SEGNO);
+		PROMISED(rec->landed.pos <= fusion_segment_room(sb));
+		PROMISED(rec->landed.seq <= FUSION_MAX_COUNTER);
+		return;
+	}
+	PROMISED(seg->segno && seg->segno <= FUSION_MAX_SEGNO && seg->slot < sb->nr_fast_slots);
+	PROMISED(seg->end <= fusion_segment_room(sb));
+	PROMISED(!seg->live == (rec->op == FUSION_OP_SEGFREE));
+	PROMISED(!seg->live || last_of(sb, seg->live) <= 0xff);
+}
+
 static int apply(void *ctx, const struct fusion_record *rec)
 {
 	const struct fusion_sb *sb = ctx;
 
-	PROMISED(rec->lext < sb->nr_lexts);
 	applied++;
+	if (fusion_op_is_landing(rec->op)) {
+		PROMISED(sb->incompat & FUSION_INCOMPAT_LANDING);
+		check_landing(sb, rec);
+		return 0;
+	}
+	PROMISED(rec->lext < sb->nr_lexts);
 	if (rec->op == FUSION_OP_POINT) {
-		PROMISED(sb->incompat && !rec->lext && !rec->bitmap);
+		PROMISED(sb->incompat & FUSION_INCOMPAT_SHADOW && !rec->lext && !rec->bitmap);
 		return 0;
 	}
 	PROMISED(rec->op == FUSION_OP_AWAY ? rec->new == FUSION_WORD_AWAY :
@@ -124,14 +169,9 @@ static int apply(void *ctx, const struct fusion_record *rec)
 	PROMISED(fusion_word_valid(sb, rec->old));
 	PROMISED(fusion_names_shadow(rec->new) == (rec->op == FUSION_OP_SHADOW));
 	PROMISED(!rec->bitmap == !fusion_op_has_bitmap(rec->op));
-	PROMISED(rec->op != FUSION_OP_PARTLY_LOST || sb->incompat);
+	PROMISED(rec->op != FUSION_OP_PARTLY_LOST || sb->incompat & FUSION_INCOMPAT_DAMAGED);
 	PROMISED(rec->op != FUSION_OP_UNMAP || !fusion_word_mapped(rec->new));
-	/* all of the bitmap is in the block */
-	if (rec->bitmap) {
-		const u8 *end = (const u8 *)rec->bitmap + fusion_bitmap_bytes(sb->extent_sectors);
-
-		PROMISED(end[-1] <= 0xff);
-	}
+	PROMISED(!rec->bitmap || last_of(sb, rec->bitmap) <= 0xff);
 	return 0;
 }
 

@@ -9,19 +9,21 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	static u32 words[FUSION_MAP_PER_BLOCK];
 	const struct fusion_sb *sb;
 	u64 state = seed;
+	bool shadows;
 	u32 i;
 
 	if (max_size < FUSION_BLOCK_SIZE)
 		return 0;
 	sb = fuzz_sb(rnd_below(&state, FUZZ_NR_SBS));
+	shadows = sb->incompat & FUSION_INCOMPAT_SHADOW;
 	if (size != FUSION_BLOCK_SIZE) {
 		for (i = 0; i < FUSION_MAP_PER_BLOCK; i++)
 			words[i] = i % 3 ? fusion_word(i % 2, FUSION_FAST, i % 64) :
 				   FUSION_WORD_UNMAPPED;
-		for (i = 0; i < 64 && sb->incompat; i += 3)
+		for (i = 0; i < 64 && shadows; i += 3)
 			words[i] = fusion_shadow_word(i % 2 ? FUSION_SHADOW : FUSION_OUTDATED,
 						      sb->slow_first_slot + i);
-		for (i = 1; i < 64 && sb->incompat; i += 3)
+		for (i = 1; i < 64 && shadows; i += 3)
 			words[i] = FUSION_WORD_LOST;
 		fusion_map_pack(sb, 0, 0, GENERATION, words, data);
 	}
@@ -44,7 +46,8 @@ static void one_map(const struct fusion_sb *sb, unsigned int set, const uint8_t 
 		return;
 	for (i = 0; i < n; i++)
 		PROMISED(fusion_word_valid(sb, words[i]) &&
-			 (sb->incompat || !fusion_names_shadow(words[i])));
+			 (sb->incompat & FUSION_INCOMPAT_SHADOW ||
+			  !fusion_names_shadow(words[i])));
 	fusion_map_pack(sb, set, 0, GENERATION, words, packed);
 	PROMISED(!fusion_map_unpack(sb, set, 0, GENERATION, packed, again, &why));
 	PROMISED(!memcmp(words, again, n * sizeof(*words)));

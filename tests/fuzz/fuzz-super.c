@@ -13,7 +13,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	if (max_size < FUSION_BLOCK_SIZE)
 		return 0;
 	if (size != FUSION_BLOCK_SIZE)
-		fusion_sb_pack(fuzz_sb(rnd_below(&state, 2)), 0, data);
+		fusion_sb_pack(fuzz_sb(rnd_below(&state, 3) ? FUZZ_LANDING :
+				       rnd_below(&state, FUSION_NR_DEVS)), 0, data);
 	/* one time in eight also the header */
 	fuzz_block(data, rnd_below(&state, 8) ? sizeof(struct fusion_block_header) : 4);
 	if (rnd_below(&state, 16))
@@ -36,42 +37,55 @@ static void check_transit(const struct fusion_sb *sb)
 		PROMISED(t->magic[i] < (t->dev == sb->role ? sb->self_sectors : sb->peer_sectors));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+typedef int (*unpack_fn)(const void *block, u64 blocknr, u64 dev_sectors, struct fusion_sb *sb,
+			 const char **why);
+
+/* What one of the functions accepts. */
+static void check_accepted(const uint8_t *data, u64 blocknr, unpack_fn unpack)
 {
 	u8 packed[FUSION_BLOCK_SIZE];
 	struct fusion_sb sb, other;
 	const char *why = NULL;
+	int err = unpack(data, blocknr, SECTORS, &sb, &why);
+
+	PROMISED(!err || (err < 0 && why));
+	if (err)
+		return;
+	PROMISED(unpack == fusion_sb_unpack_transit || !(sb.incompat & FUSION_INCOMPAT_IN_TRANSIT));
+	PROMISED(unpack == unpack_landing || !(sb.incompat & FUSION_INCOMPAT_LANDING));
+	PROMISED(!sb.landing_slots ||
+		 (sb.role == FUSION_FAST && sb.incompat & FUSION_INCOMPAT_LANDING));
+	check_transit(&sb);
+	PROMISED(!geometry_wrong(&sb));
+	PROMISED(sb.role < FUSION_NR_DEVS && sb.active_set < FUSION_NR_SETS);
+	PROMISED(sb.label[FUSION_LABEL_SIZE] == 0);
+	PROMISED((sb.generation & 1) == (blocknr == 8));
+
+	fusion_sb_pack(&sb, blocknr, packed);
+	PROMISED(!unpack(packed, blocknr, SECTORS, &other, &why));
+	PROMISED(!memcmp(&other.transit, &sb.transit, sizeof(sb.transit)));
+	PROMISED(other.generation == sb.generation && other.nr_lexts == sb.nr_lexts &&
+		 other.fast_data_start == sb.fast_data_start &&
+		 other.replay_seq == sb.replay_seq && other.landing_slots == sb.landing_slots);
+
+	why = NULL;
+	err = fusion_sb_match(&sb, fuzz_sb(FUSION_SLOW), &why);
+	PROMISED(!err || why);
+	fusion_sb_for_slow(&sb, &other);
+	err = fusion_sb_match(&sb, &other, &why);
+	PROMISED(!err || why);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
 	u64 blocknr;
-	int err;
 
 	if (size != FUSION_BLOCK_SIZE)
 		return 0;
 	for (blocknr = 0; blocknr <= 8; blocknr += 8) {
-		err = fusion_sb_unpack(data, blocknr, SECTORS, &sb, &why);
-		PROMISED(!err || (err < 0 && why));
-		PROMISED(err || !(sb.incompat & FUSION_INCOMPAT_IN_TRANSIT));
-		err = fusion_sb_unpack_transit(data, blocknr, SECTORS, &sb, &why);
-		if (err)
-			continue;
-		check_transit(&sb);
-		PROMISED(!geometry_wrong(&sb));
-		PROMISED(sb.role < FUSION_NR_DEVS && sb.active_set < FUSION_NR_SETS);
-		PROMISED(sb.label[FUSION_LABEL_SIZE] == 0);
-		PROMISED((sb.generation & 1) == (blocknr == 8));
-
-		fusion_sb_pack(&sb, blocknr, packed);
-		PROMISED(!fusion_sb_unpack_transit(packed, blocknr, SECTORS, &other, &why));
-		PROMISED(!memcmp(&other.transit, &sb.transit, sizeof(sb.transit)));
-		PROMISED(other.generation == sb.generation && other.nr_lexts == sb.nr_lexts &&
-			 other.fast_data_start == sb.fast_data_start &&
-			 other.replay_seq == sb.replay_seq);
-
-		why = NULL;
-		err = fusion_sb_match(&sb, fuzz_sb(FUSION_SLOW), &why);
-		PROMISED(!err || why);
-		fusion_sb_for_slow(&sb, &other);
-		err = fusion_sb_match(&sb, &other, &why);
-		PROMISED(!err || why);
+		check_accepted(data, blocknr, fusion_sb_unpack);
+		check_accepted(data, blocknr, fusion_sb_unpack_transit);
+		check_accepted(data, blocknr, unpack_landing);
 	}
 	return 0;
 }

@@ -30,8 +30,13 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 /* Of the set whose pins a file has. */
 #define FUZZ_PINS_UUID	"4f0c8f1e-6a0c-4f3e-9d6c-1b8b8e0b7a52"
 
-/* Of either member, and of a slow one whose replica may name shadows. */
-#define FUZZ_NR_SBS	(FUSION_NR_DEVS + 1)
+/*
+ * Of either member, of a slow one whose replica may name shadows, and of a fast one that may have a
+ * landing log.
+ */
+#define FUZZ_SHADOWS	FUSION_NR_DEVS
+#define FUZZ_LANDING	(FUSION_NR_DEVS + 1)
+#define FUZZ_NR_SBS	(FUSION_NR_DEVS + 2)
 
 /* The smallest set: 64 KiB extents, one map block. */
 static inline const struct fusion_sb *fuzz_sb(unsigned int which)
@@ -41,9 +46,12 @@ static inline const struct fusion_sb *fuzz_sb(unsigned int which)
 	if (!sb[FUSION_FAST].extent_sectors) {
 		example_sb(&sb[FUSION_FAST], 128 * 128, 512 * 128, 128);
 		fusion_sb_for_slow(&sb[FUSION_FAST], &sb[FUSION_SLOW]);
-		sb[FUSION_NR_DEVS] = sb[FUSION_SLOW];
-		sb[FUSION_NR_DEVS].incompat |= FUSION_INCOMPAT_SHADOW |
-						FUSION_INCOMPAT_DAMAGED;
+		sb[FUZZ_SHADOWS] = sb[FUSION_SLOW];
+		sb[FUZZ_SHADOWS].incompat |= FUSION_INCOMPAT_SHADOW | FUSION_INCOMPAT_DAMAGED;
+		sb[FUZZ_LANDING] = sb[FUSION_FAST];
+		sb[FUZZ_LANDING].incompat |= FUSION_INCOMPAT_LANDING;
+		sb[FUZZ_LANDING].landing_slots = 4;
+		sb[FUZZ_LANDING].nr_lexts -= 4;
 	}
 	return &sb[which];
 }

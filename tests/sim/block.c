@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bios, and kcopyd, which makes such. */
+#include "landed.h"
 #include "sim.h"
 
 void bio_init(struct bio *bio, struct block_device *bdev, void *table, unsigned short max,
@@ -84,6 +85,26 @@ void bio_endio(struct bio *bio)
 void zero_fill_bio(struct bio *bio)
 {
 	memset(bio->stamps, 0, bio_sectors(bio) * sizeof(*bio->stamps));
+}
+
+bool sim_bio_sector(const struct bio *bio, const struct bvec_iter *iter, struct bio_vec *vec)
+{
+	const u32 left = iter->bi_size >> SECTOR_SHIFT;
+
+	if (!left)
+		return false;
+	vec->stamp = bio->stamps[bio_sectors(bio) - left];
+	vec->bv_len = 1 << SECTOR_SHIFT;
+	return true;
+}
+
+/* Nobody else runs before it is used. */
+void *bvec_kmap_local(struct bio_vec *vec)
+{
+	static u8 bytes[1 << SECTOR_SHIFT];
+
+	landed_raw_bytes(vec->stamp, bytes);
+	return bytes;
 }
 
 /* As deep in the block layer as a bio may sleep for a request. */

@@ -227,6 +227,9 @@ static void do_one(void *arg)
 	case OP_PIN:
 		pin_some(st, &d->op);
 		break;
+	case OP_DRAIN:
+		drain_log(st);
+		break;
 	case OP_KEEP:
 		keep_something(st, st->dev);
 		break;
@@ -445,6 +448,9 @@ void carry_out(struct state *st, const struct op *drawn)
 		break;
 	case OP_PINNED:
 		wait_pinned(st);
+		break;
+	case OP_DRAINED:
+		wait_drained(st);
 		break;
 	case OP_SUSPEND:
 		sim_dev_suspend(st->dev);

@@ -15,8 +15,9 @@
  *	--hosts		several machines reach the disks: see hosts.c
  *	--large		so many extents that a transaction has several blocks
  *	--about		nothing but one of the sequences that stories.c has: flushes, fua,
- *			demotions (with --faults), checkpoints, closing, swaps, fences, shadows,
- *			pins, shrinking, replacing, lost, replica, user-fua, attempts
+ *			demotions (with --faults), checkpoints, closing, swaps, fences, shadows, pins,
+ *			shrinking, replacing, lost, landing, appending, replica, user-fua,
+ *			attempts
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
  * happens in it. --trace --no-shrink shows the run as it is.
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "landed.h"
 #include "run.h"
 
 #define OPENING_SETS	20U
@@ -326,6 +328,8 @@ int main(int argc, char **argv)
 			runs++;
 			continue;
 		}
+		if (opt.story && opt.story->landed)
+			landed_setup(&run.setup, run.seed, opt.story->roomy);
 		run.setup.cut_one_in *= opt.rarely;
 		run.setup.story = opt.story;
 		nr = make_ops(&run.setup, run.seed, ops, opt.ops);

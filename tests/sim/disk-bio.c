@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "disk.h"
+#include "landed.h"
 
 /* Writes that the cache has room for: then the oldest goes to the medium. */
 #define MAX_CACHE	1024U
@@ -78,11 +79,14 @@ static void begin_write(struct bio *bio)
 	struct sim_disk *d = bio->bi_bdev->disk;
 	struct sim_entry *e = sim_alloc(sizeof(*e), true);
 	unsigned int i;
+	bool log;
 
 	e->seq = NEVER;
 	e->nr = bio_sectors(bio);
 	e->meta = disk_locate(d, bio->bi_iter.bi_sector, e->nr, &e->sector);
-	if (e->meta != !!bio->nr_pages && !(e->meta && bio_op(bio) == REQ_OP_WRITE_ZEROES))
+	/* the landing log lies in slots of the fast disk */
+	log = !e->meta && bio->nr_pages && d->role == FUSION_FAST;
+	if (e->meta != !!bio->nr_pages && !log && !(e->meta && bio_op(bio) == REQ_OP_WRITE_ZEROES))
 		sim_fail("%s where %s belongs, at sector %llu of the %s disk",
 			 e->meta ? "data" : "metadata", e->meta ? "metadata" : "data",
 			 bio->bi_iter.bi_sector, d->role == FUSION_FAST ? "fast" : "slow");
@@ -90,6 +94,12 @@ static void begin_write(struct bio *bio)
 		e->raw = sim_alloc(e->nr * 512, true);
 		for (i = 0; i < bio->nr_pages; i++)
 			memcpy(e->raw + i * PAGE_SIZE, bio->pages[i]->data, PAGE_SIZE);
+	} else if (log) {
+		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
+		landed_note(bio->pages[0]->data);
+		for (i = 0; i < bio->nr_pages; i++)
+			landed_raw_stamps(bio->pages[i]->data,
+					  e->stamps + i * FUSION_BLOCK_SECTORS);
 	} else if (bio->stamps) {
 		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
 		memcpy(e->stamps, bio->stamps, e->nr * sizeof(u64));
@@ -314,7 +324,8 @@ unsigned int sim_disk_super_seen(struct sim_disk *d, struct fusion_sb *sb)
 		u64 nr = FUSION_SUPER_BLOCKNR(copy);
 
 		see_block(d, nr, block);
-		if (is_bad(d, nr) || fusion_sb_unpack(block, nr, d->sectors, &one, &why))
+		if (is_bad(d, nr) ||
+		    fusion_sb_unpack_landing(block, nr, d->sectors, &one, &why))
 			continue;
 		if (!found++ || one.generation > sb->generation)
 			*sb = one;
@@ -391,20 +402,43 @@ static bool is_the_one(const struct bio *bio)
 	return true;
 }
 
+/* Data that is read as metadata. */
+static void read_as_bytes(struct sim_disk *d, struct bio *bio, u32 where, u32 nr)
+{
+	u64 *stamps = sim_alloc(nr * sizeof(*stamps), false);
+	unsigned int pages = bio->nr_pages;
+	u32 i;
+
+	bio->stamps = stamps;
+	bio->nr_pages = 0;
+	read_content(d, bio, false, where, nr);
+	bio->nr_pages = pages;
+	bio->stamps = NULL;
+	for (i = 0; i < nr; i++)
+		landed_raw_bytes(stamps[i], bio->pages[i / FUSION_BLOCK_SECTORS]->data +
+					    i % FUSION_BLOCK_SECTORS * 512);
+	sim_free(stamps);
+}
+
 static void end_read(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
 	u32 where, nr = bio_sectors(bio);
 	bool meta = disk_locate(d, bio->bi_iter.bi_sector, nr, &where);
+	/* the landing log lies in slots of the fast disk */
+	bool log = !meta && bio->nr_pages && d->role == FUSION_FAST;
 
-	if (meta != !!bio->nr_pages || (meta && where % FUSION_BLOCK_SECTORS))
+	if ((meta != !!bio->nr_pages && !log) || (meta && where % FUSION_BLOCK_SECTORS))
 		sim_fail("data read where metadata is, or the other way round, at sector %llu",
 			 bio->bi_iter.bi_sector);
 	if (fault(d, SIM_FAULT_READ) || meets_bad(d, bio) || is_the_one(bio)) {
 		bio->bi_status = BLK_STS_IOERR;
 		return;
 	}
-	read_content(d, bio, meta, where, nr);
+	if (log)
+		read_as_bytes(d, bio, where, nr);
+	else
+		read_content(d, bio, meta, where, nr);
 }
 
 /* -- the next step ------------------------------------------------------------------- */

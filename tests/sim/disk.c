@@ -189,8 +189,7 @@ unsigned int sim_disk_super(struct sim_disk *d, struct fusion_sb *sb)
 	for (copy = 0; copy < 2; copy++) {
 		u64 nr = FUSION_SUPER_BLOCKNR(copy);
 
-		if (fusion_sb_unpack(sim_disk_block(d, nr), nr, bdev_nr_sectors(&d->bdev), &one,
-				     &why))
+		if (fusion_sb_unpack_landing(sim_disk_block(d, nr), nr, d->sectors, &one, &why))
 			continue;
 		if (!found++ || one.generation > sb->generation)
 			*sb = one;
@@ -222,6 +221,15 @@ u64 sim_disk_stamp(const struct sim_disk *d, u64 sector)
 	if (disk_locate(d, sector, 1, &where))
 		sim_fail("no data in sector %llu", sector);
 	return d->stamp[where];
+}
+
+void sim_disk_set_stamp(struct sim_disk *d, u64 sector, u64 stamp)
+{
+	u32 where;
+
+	if (disk_locate(d, sector, 1, &where))
+		sim_fail("no data in sector %llu", sector);
+	d->stamp[where] = stamp;
 }
 
 bool sim_disk_tearable(const struct sim_disk *d)

@@ -155,11 +155,11 @@ static void check_free(const struct fusion *fs, u32 mapped)
 		sim_fail("%u extents mapped, %u counted", mapped, fs->nr_mapped);
 	/* those on the old member have been moved, or are mapped or quarantined as well */
 	if (taken + fs->old.nr != mapped + fs->slots.nr_quarantined + fs->mover.nr_retired +
-	    fs->mover.in_flight + fs->replica.nr_held + discarding + fs->shadows.nr)
+	    fs->mover.in_flight + fs->replica.nr_held + discarding + fs->shadows.nr + fs->land.nr)
 		sim_fail("%u taken: %u mapped, %u quarantined, %u retired, %u moving, %u held, "
-			 "%u being discarded, %u shadows", taken, mapped, fs->slots.nr_quarantined,
-			 fs->mover.nr_retired, fs->mover.in_flight, fs->replica.nr_held,
-			 discarding, fs->shadows.nr);
+			 "%u being discarded, %u shadows, %u of a log", taken, mapped,
+			 fs->slots.nr_quarantined, fs->mover.nr_retired, fs->mover.in_flight,
+			 fs->replica.nr_held, discarding, fs->shadows.nr, fs->land.nr);
 }
 
 /* -- where extents belong ------------------------------------------------------------ */
@@ -243,6 +243,7 @@ void check_invariants(const void *private)
 		check_shared(fs, lext, word, taken);
 	}
 	check_shadows(fs, taken);
+	check_landing(fs, taken);
 	check_lost_extents(private);
 	check_free(fs, mapped);
 	check_homing(fs);

@@ -13,6 +13,12 @@ void check_used(const void *private);
 /* The part of it about shadows; @taken gets the slow slots that they have. */
 void check_shadows(const void *private, unsigned long **taken);
 
+/* The part of it about the landing log. */
+void check_landing(const void *private, unsigned long **taken);
+
+/* What is in the landing log: segments, or blocks if some still get there. */
+u32 set_land_left(const void *private);
+
 /* The same, while nothing else happens, if shadows are not counted right. */
 void check_shadow_counts(const void *private);
 

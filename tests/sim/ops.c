@@ -206,7 +206,7 @@ void print_op(const struct op *op, char *text, size_t size)
 		"checkpoint", "replica", "sleep", "wait", "suspend", "reopen", "readonly", "reload",
 		"keep", "grow", "shrink", "crash", "fault", "fence", "fence off", "empty",
 		"homing", "homing off", "homed",
-		"replace", "point", "pin", "pinned",
+		"replace", "point", "pin", "pinned", "drain", "drained",
 	};
 	bool flags = op->kind < OP_FAULT;
 

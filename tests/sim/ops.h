@@ -40,6 +40,8 @@ enum op_kind {
 	OP_POINT,		/* make a point */
 	OP_PIN,			/* a message of kind @flags, of extents as OP_PROMOTE */
 	OP_PINNED,		/* wait for all, and for pinned extents to lie where they belong */
+	OP_DRAIN,		/* drain the landing log */
+	OP_DRAINED,		/* the same, while nothing else happens */
 	OP_NR,
 };
 
@@ -83,6 +85,8 @@ struct story {
 	bool shrinks;	/* only of sets that shrink */
 	bool homes;	/* only of sets in which homing has something to do */
 	bool lost;	/* only of sets with extents that are lost */
+	bool landed;	/* of sets with a landing log */
+	bool roomy;	/* and with room in it */
 	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 
@@ -127,6 +131,8 @@ u32 make_point_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_home_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_lost_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_pin_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */
 void draw_homing(u64 *rng, struct op *op);

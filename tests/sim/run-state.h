@@ -96,6 +96,14 @@ void pin_some(struct state *st, const struct op *op);
 /* While nothing else happens, pinned extents come to lie where they belong. */
 void wait_pinned(struct state *st);
 
+/* -- stories-landing.c ------------------------------------------------------------ */
+
+/* Send the message that drains the landing log. */
+void drain_log(struct state *st);
+
+/* The same while nothing else happens: nothing is left of it. */
+void wait_drained(struct state *st);
+
 /* -- reopen.c --------------------------------------------------------------------- */
 
 /* Close the set, after a suspend or without one. Nothing is under way. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "invariants.h"
+#include "landed.h"
 #include "replace.h"
 #include "run-state.h"
 
@@ -162,6 +163,7 @@ static void run_world(void *arg)
 	struct sim_world *w = sim_world_new(run->seed ^ run->schedule << 32);
 	struct fusion_sb most = run->setup.most;
 	u32 words[FUSION_MAP_PER_BLOCK];
+	u64 landing = run->seed ^ 0x1a4e;
 	unsigned int i;
 
 	first_words(&run->setup, words);
@@ -179,6 +181,7 @@ static void run_world(void *arg)
 		sim_disk_format(w->disk[i], &run->setup.sb, run->setup.lost ? words : NULL,
 				&w->rng);
 	}
+	landed_make(&run->setup, st->model, &landing);
 	for (;;) {
 		world->scarce = run->setup.scarce;
 		world->cut = cut_run;

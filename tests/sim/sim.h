@@ -179,6 +179,9 @@ void sim_disk_format(struct sim_disk *disk, const struct fusion_sb *sb, const u3
 const void *sim_disk_block(const struct sim_disk *disk, u64 blocknr);
 u64 sim_disk_stamp(const struct sim_disk *disk, u64 sector);
 
+/* Another durable stamp for a data sector, of a disk that nobody uses yet. */
+void sim_disk_set_stamp(struct sim_disk *disk, u64 sector, u64 stamp);
+
 /* The stamps of an extent's data as a read finds them now. */
 void sim_disk_see_extent(const struct sim_disk *disk, u64 sector, u64 *stamps);
 

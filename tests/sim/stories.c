@@ -437,6 +437,8 @@ static const struct story stories[] = {
 	{ .name = "pins", .make = make_pin_ops },
 	{ .name = "shrinking", .make = make_shrink_ops, .shrinks = true },
 	{ .name = "replacing", .make = make_replace_ops },
+	{ .name = "landing", .make = make_landing_ops, .landed = true },
+	{ .name = "appending", .make = make_append_ops, .landed = true, .roomy = true },
 	{ .name = "replica", .make = make_replica_ops },
 	{ .name = "user-fua", .make = make_user_fua_ops },
 	{ .name = "attempts", .make = make_attempt_ops, .torn = true },

@@ -88,7 +88,7 @@ static inline const char *geometry_wrong(const struct fusion_sb *sb)
 	if ((u128)sb->heat_blocks * 2024 < sb->nr_lexts)
 		return "heat size";
 	if (sb->spare_fast < 1 || sb->spare_slow < 1 || sb->nr_lexts < 1 ||
-	    (u128)sb->nr_lexts + sb->spare_fast + sb->spare_slow >
+	    (u128)sb->nr_lexts + sb->spare_fast + sb->spare_slow + sb->landing_slots >
 	    (u128)sb->nr_fast_slots + sb->nr_slow_slots ||
 	    sb->spare_fast >= sb->nr_fast_slots || sb->spare_slow >= sb->nr_slow_slots)
 		return "spares";

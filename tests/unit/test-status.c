@@ -183,6 +183,10 @@ static void test_end(void)
 		{ " homing 1 2 lost 3 3", 3, 3, 0, true },
 		{ " lost 12 0 old fast 8:1 4 5 0", 12, 0, 4, true },
 		{ " old fast 8:1 4 5 0", 0, 0, 4, true },
+		{ " lost 12 3 log 0 0/1", 12, 3, 0, true },
+		{ " log 40", 0, 0, 0, false },
+		{ " log 40 3/2", 0, 0, 0, false },
+		{ " log 40 2/3 lost 1 1", 0, 0, 0, false },
 		{ " lost 12", 0, 0, 0, false },
 		{ " lost 12 13", 0, 0, 0, false },
 		{ " lost 12 3 4", 0, 0, 0, false },
@@ -199,7 +203,13 @@ static void test_end(void)
 		REQUIRE_EQ(st.lost, end[i].lost);
 		REQUIRE_EQ(st.partly_lost, end[i].partly);
 		REQUIRE_EQ(st.old.left, end[i].left);
+		REQUIRE_EQ(st.logs, !!strstr(end[i].text, " log "));
 	}
+	snprintf(line, sizeof(line), "%s log 40 2/3", begin);
+	REQUIRE(!fus_parse_status(line, &st));
+	REQUIRE_EQ(st.log_blocks, 40);
+	REQUIRE_EQ(st.log_segments, 2);
+	REQUIRE_EQ(st.log_most, 3);
 }
 
 /* 100 % is all of it, and nothing less. */

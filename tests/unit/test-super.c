@@ -123,6 +123,7 @@ static void require_same(const struct fusion_sb *a, const struct fusion_sb *b)
 	SAME(set_generation);
 	SAME(replay_seq);
 	SAME(replay_txn);
+	SAME(landing_slots);
 	SAME(layout_seq);
 	SAME(activation);
 	SAME(prev_activation);

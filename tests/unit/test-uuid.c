@@ -357,7 +357,7 @@ static void test_refusals(void)
 	sb->incompat = FUSION_INCOMPAT_LANDING;
 	sb->generation++;
 	image_super(&im, FAST);
-	refuses(&im, FC_REFUSED, "newer version");
+	refuses(&im, FC_REFUSED, "has a landing log");
 	sb->incompat = 0;
 	put_back(&im);
 	forget(&im, SLOW);

@@ -177,4 +177,12 @@ static inline void example_sb(struct fusion_sb *sb, u64 fast_sectors, u64 slow_s
 	sb->replay_csum = 0x12345678;
 }
 
+/* As check and dump unpack a superblock: it may be that of a set with a landing log. */
+static inline int unpack_landing(const void *block, u64 blocknr, u64 dev_sectors,
+				 struct fusion_sb *sb, const char **why)
+{
+	return fusion_sb_unpack_known(block, blocknr, dev_sectors,
+				      FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING, sb, why);
+}
+
 #endif

@@ -76,6 +76,16 @@ static void print_shadows(const struct shadows *s, const char *name)
 		       fus_plural(s->outdated));
 }
 
+static void print_landing(const struct landing_sum *l, const char *name)
+{
+	if (l->found)
+		printf("%s has a landing log: %llu block%s in %u segment%s are newer than those of "
+		       "the slow member; it ends with batch %llu, in segment %llu, block %u\n",
+		       name, (unsigned long long)l->blocks, fus_plural(l->blocks), l->segments,
+		       fus_plural(l->segments), (unsigned long long)l->at.seq,
+		       (unsigned long long)l->at.segno, l->at.pos);
+}
+
 /* The remedy; repair needs both members, the two that are used together. */
 static void print_remedy(const struct meta *meta, const struct report *r)
 {
@@ -84,6 +94,10 @@ static void print_remedy(const struct meta *meta, const struct report *r)
 			continue;
 		printf("; connect the %s member, or see what the other one has: fusionctl salvage "
 		       "%s\n", fus_role_name[dev], meta->m[!dev].o.path);
+		return;
+	}
+	if (fus_has_landing(fus_meta_sb(meta, FAST))) {
+		puts("; this version cannot repair a set with a landing log");
 		return;
 	}
 	puts(fus_report_has(r, "past") ?
@@ -102,6 +116,7 @@ static void for_people(const struct meta *meta, const struct report *r, bool ver
 	print_host(meta, name);
 	if (verbose)
 		print_shadows(&r->shadows, name);
+	print_landing(&r->landing, name);
 	printf("%s %s: %u error%s, %u warning%s, %u note%s", name, verdict[worst],
 	       r->count[LEVEL_ERROR], fus_plural(r->count[LEVEL_ERROR]),
 	       r->count[LEVEL_WARNING], fus_plural(r->count[LEVEL_WARNING]),
@@ -168,6 +183,23 @@ static struct json_object *shadows_json(const struct shadows *s)
 	return o;
 }
 
+static struct json_object *landing_json(const struct landing_sum *l)
+{
+	struct json_object *o;
+
+	if (!l->found)
+		return NULL;
+	o = json_object_new_object();
+	fus_json_add_u64(o, "segments", l->segments);
+	fus_json_add_u64(o, "entries", l->entries);
+	fus_json_add_u64(o, "blocks", l->blocks);
+	fus_json_add_u64(o, "void_entries", l->void_entries);
+	fus_json_add_u64(o, "batch", l->at.seq);
+	fus_json_add_u64(o, "segment", l->at.segno);
+	fus_json_add_u64(o, "block", l->at.pos);
+	return o;
+}
+
 static void for_programs(const struct meta *meta, const struct report *r)
 {
 	static const char *const verdict[] = { "clean", "warnings", "errors" };
@@ -188,6 +220,7 @@ static void for_programs(const struct meta *meta, const struct report *r)
 		json_object_array_add(members, member_json(&meta->m[dev], dev));
 	json_object_object_add(o, "members", members);
 	json_object_object_add(o, "shadows", shadows_json(&r->shadows));
+	json_object_object_add(o, "landing", landing_json(&r->landing));
 	for (unsigned int i = 0; i < r->nr; i++)
 		json_object_array_add(found, finding_json(&r->f[i]));
 	json_object_object_add(o, "findings", found);
@@ -200,7 +233,7 @@ int cmd_check(const struct args *a)
 	struct meta meta;
 	int rc;
 
-	rc = fus_meta_open(a->n, a->word, false, &meta);
+	rc = fus_meta_open_to_look(a->n, a->word, &meta);
 	if (rc)
 		return fsck_code(rc);
 	fus_meta_check(&meta, &r);

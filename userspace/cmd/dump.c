@@ -199,20 +199,23 @@ static void add_place(struct json_object *o, const char *key, u32 word)
 
 static int add_record(void *ctx, const struct meta_txn *t, const struct fusion_record *rec)
 {
-	static const char *const op[FUSION_OP_LAST + 1] = {
+	static const char *const op[FUSION_OP_LANDED + 1] = {
 		"", "open", "stable", "move", "unmap", "away", "shadow", "point",
-		"partly-lost",
+		"partly-lost", "segment", "segment-free", "landed",
 	};
-	const bool point = rec->op == FUSION_OP_POINT;
+	/* some are about no extent */
+	const bool place = rec->op != FUSION_OP_POINT && !fusion_op_is_landing(rec->op);
 	struct json_object *o = json_object_new_object();
 
 	(void)t;
 	fus_json_add_str(o, "op", op[rec->op]);
 	fus_json_add_u64(o, "extent", rec->lext);
-	add_place(o, "old", point ? FUSION_WORD_UNMAPPED : rec->old);
-	add_place(o, "new", point ? FUSION_WORD_UNMAPPED : rec->new);
-	if (point)
+	add_place(o, "old", place ? rec->old : FUSION_WORD_UNMAPPED);
+	add_place(o, "new", place ? rec->new : FUSION_WORD_UNMAPPED);
+	if (rec->op == FUSION_OP_POINT)
 		fus_json_add_u64(o, "time", fus_record_point(rec));
+	if (fusion_op_is_landing(rec->op))
+		dump_landing_record(o, rec);
 	json_object_array_add(ctx, o);
 	return 0;
 }
@@ -311,6 +314,8 @@ int dump_json(const struct meta *meta, bool brief, struct json_object **out)
 			add_array(o, "heat");
 		else
 			add_heat(o, meta);
+		if (fus_has_landing(sb))
+			json_object_object_add(o, "landing", dump_landing(sb, &st.log));
 		rc = add_shadows(o, meta, brief);
 		if (!rc)
 			rc = add_raw(o, meta, brief);
@@ -338,7 +343,7 @@ int cmd_dump(const struct args *a)
 
 	rc = a->opt[OPT_OUTPUT] ? new_output_open(a->opt[OPT_OUTPUT], 0600, &t) : 0;
 	if (!rc)
-		rc = fus_meta_open(a->n, a->word, false, &meta);
+		rc = fus_meta_open_to_look(a->n, a->word, &meta);
 	if (!rc) {
 		rc = fus_meta_refuse_unknown(&meta);
 		if (rc)

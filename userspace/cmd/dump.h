@@ -6,7 +6,10 @@
 #include <stdbool.h>
 
 struct json_object;
+struct fusion_record;
+struct fusion_sb;
 struct meta;
+struct meta_log;
 
 /*
  * Build the whole dump; the map must be intact. A @brief one has what restore needs for the data:
@@ -14,5 +17,10 @@ struct meta;
  * is so scattered that it would be large. Put *out in any case.
  */
 int dump_json(const struct meta *meta, bool brief, struct json_object **out);
+
+/* dump-landing.c: what a record of the landing log has, */
+void dump_landing_record(struct json_object *o, const struct fusion_record *rec);
+/* and what all that are replayed make of it. */
+struct json_object *dump_landing(const struct fusion_sb *sb, const struct meta_log *log);
 
 #endif

@@ -193,7 +193,7 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 		rc = new_set_roles(p->dev, a->opt[OPT_JSON],
 				   "name them with --fast and --slow");
 	if (!rc)
-		rc = new_set_plan(p->name, p->dev, extent_sectors, &p->sb);
+		rc = new_set_plan(p->name, p->dev, extent_sectors, 0, &p->sb);
 	if (!rc)
 		p->doubts = new_set_doubts(p->dev);
 	if (!rc && and_open)

@@ -157,7 +157,7 @@ u32 new_set_extent(uint64_t sectors)
 }
 
 int new_set_plan(const char *name, const struct device dev[2], u32 extent_sectors,
-		 struct fusion_sb *sb)
+		 u32 landing_slots, struct fusion_sb *sb)
 {
 	struct fusion_misfit misfit;
 	int err;
@@ -166,6 +166,8 @@ int new_set_plan(const char *name, const struct device dev[2], u32 extent_sector
 		extent_sectors = new_set_extent(dev[FAST].sectors + dev[SLOW].sectors);
 	err = fusion_sb_plan(sb, dev[FAST].sectors, dev[SLOW].sectors, extent_sectors,
 			     &misfit);
+	if (!err)
+		err = fusion_sb_plan_landing(sb, landing_slots, &misfit);
 	if (err == -ENOSPC)
 		return fus_fail(FC_MEMBER, dev[misfit.dev].path, "%s; %s", misfit.what,
 				extent_sectors == FUSION_MIN_EXTENT_SECTORS ? "use a larger "

@@ -60,6 +60,19 @@ static struct json_object *option_json(const char *value)
 	       json_object_new_string(value);
 }
 
+static struct json_object *log_json(const struct fusion_status *st)
+{
+	struct json_object *o;
+
+	if (!st->logs)
+		return NULL;
+	o = json_object_new_object();
+	fus_json_add_u64(o, "blocks", st->log_blocks);
+	fus_json_add_u64(o, "segments", st->log_segments);
+	fus_json_add_u64(o, "most", st->log_most);
+	return o;
+}
+
 struct json_object *status_json(const struct set *set)
 {
 	struct json_object *o = json_object_new_object(), *options = json_object_new_object();
@@ -108,6 +121,7 @@ struct json_object *status_json(const struct set *set)
 	json_object_object_add(o, "fast", member_json(set, FAST));
 	json_object_object_add(o, "slow", member_json(set, SLOW));
 	json_object_object_add(o, "old", old_member_json(set));
+	json_object_object_add(o, "landing_log", log_json(st));
 	json_object_object_add(o, "protected", protected_json(st));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		fus_json_add_u64(o, numbers[i].key, numbers[i].value);

@@ -74,6 +74,11 @@ static int check_super(const struct json_source *s, struct fusion_sb *sb)
 		return fus_fail(FC_REFUSED, s->path, "is of a set of which a member was being "
 				"replaced; use one from before or after that");
 	}
+	if (sb->incompat & FUSION_INCOMPAT_LANDING) {
+		free(block);
+		return fus_fail(FC_REFUSED, s->path, "is of a set with a landing log, which this "
+				"version cannot restore; use a newer fusionctl");
+	}
 	sb->version = FUSION_VERSION;
 	sb->role = FUSION_FAST;
 	sb->generation = 2;

@@ -111,6 +111,22 @@ static const char *parse_lost(const char **p, struct fusion_status *st)
 	return NULL;
 }
 
+/* Only of a set that has one. */
+static const char *parse_log(const char **p, struct fusion_status *st)
+{
+	char word[16];
+
+	*p += strspn(*p, " ");
+	if (strncmp(*p, "log ", strlen("log ")))
+		return NULL;
+	next_word(p, word, sizeof(word));
+	if (!next_number(p, ' ', &st->log_blocks) ||
+	    !next_pair(p, &st->log_segments, &st->log_most) || st->log_segments > st->log_most)
+		return "bad landing log";
+	st->logs = true;
+	return NULL;
+}
+
 /* At the end, while a member is being replaced: "old fast 8:17 40 118 0". */
 static const char *parse_old(const char **p, struct fusion_status *st)
 {
@@ -191,6 +207,8 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 	why = parse_homing(&p, st);
 	if (!why)
 		why = parse_lost(&p, st);
+	if (!why)
+		why = parse_log(&p, st);
 	return why ? why : parse_old(&p, st);
 }
 

@@ -41,6 +41,9 @@ struct fusion_status {
 	uint64_t homing_blank;		/* and unmapped ones that are to get zeros there */
 	uint64_t lost;			/* extents whose content is lost, */
 	uint64_t partly_lost;		/* and of these: in part */
+	bool logs;			/* it has a landing log: the next ones count */
+	uint64_t log_blocks;		/* that have their newest content there */
+	uint64_t log_segments, log_most;	/* fast slots that it takes, and may take */
 	struct {
 		int role;		/* of the old member, or -1: the next ones are zero */
 		uint64_t left, total;	/* extents that lie on it, and did in the beginning */

@@ -45,6 +45,15 @@ static void check_copies(const struct meta *meta, int dev, struct report *r)
 			       (unsigned long long)b->generation);
 }
 
+/* A verb that gets as far as here knows a landing log. */
+static bool read_only(const struct fusion_sb *sb, char *text)
+{
+	struct fusion_sb known = *sb;
+
+	known.incompat &= ~FUSION_INCOMPAT_LANDING;
+	return *fusion_sb_unknown(&known, text);
+}
+
 static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct report *r)
 {
 	char text[FUSION_UNKNOWN_TEXT];
@@ -52,7 +61,7 @@ static void check_numbers(const struct fusion_sb *sb, int dev, u64 block, struct
 	if (sb->set_generation > sb->generation || sb->replay_txn > sb->replay_seq)
 		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
 			       "its numbers contradict each other");
-	if (*fusion_sb_unknown(sb, text))
+	if (read_only(sb, text))
 		fus_report_add(r, LEVEL_WARNING, dev, block, "superblock",
 			       "%s; it can be opened read-only", text);
 	if (!fusion_sb_lasts(sb))
@@ -427,8 +436,12 @@ void fus_meta_check(const struct meta *meta, struct report *r)
 		return;
 	for (int dev = 0; dev < 2; dev++) {
 		sb = fus_meta_sb(meta, dev);
-		if (sb && !fus_state_init(&st[dev], meta->geo[dev].nr_lexts))
-			good += check_side(meta, sb, &st[dev], r);
+		if (!sb || fus_state_init(&st[dev], meta->geo[dev].nr_lexts) ||
+		    !check_side(meta, sb, &st[dev], r))
+			continue;
+		good++;
+		if (fus_has_landing(sb))
+			fus_landing_check(meta, sb, &st[dev], r);
 	}
 	if (good == 2)
 		check_replica(meta, st, r);

@@ -178,14 +178,14 @@ int fus_meta_refuse_lost(const struct meta *meta, const char *verb)
 				  "close it once more", verb);
 }
 
-static int open_meant(int nr, char **word, bool writable, int (*read)(struct meta *meta),
-		      struct meta *meta)
+static int open_meant(int nr, char **word, bool writable, bool landing,
+		      int (*read)(struct meta *meta), struct meta *meta)
 {
 	char found[2][PATH_MAX];
 	const char *path[2] = { word[0], nr > 1 ? word[1] : NULL };
 	int rc = 0, n = 0;
 
-	memset(meta, 0, sizeof(*meta));
+	*meta = (struct meta){ .landing = landing };
 	meta->m[0].o.fd = -1;
 	meta->m[1].o.fd = -1;
 	if (nr == 1 && !(strchr(word[0], '/') && is_file(word[0]))) {
@@ -212,10 +212,15 @@ static int open_meant(int nr, char **word, bool writable, int (*read)(struct met
 
 int fus_meta_open(int nr, char **word, bool writable, struct meta *meta)
 {
-	return open_meant(nr, word, writable, fus_meta_read, meta);
+	return open_meant(nr, word, writable, false, fus_meta_read, meta);
+}
+
+int fus_meta_open_to_look(int nr, char **word, struct meta *meta)
+{
+	return open_meant(nr, word, false, true, fus_meta_read, meta);
 }
 
 int fus_meta_open_supers(int nr, char **word, bool writable, struct meta *meta)
 {
-	return open_meant(nr, word, writable, fus_meta_read_supers, meta);
+	return open_meant(nr, word, writable, false, fus_meta_read_supers, meta);
 }

@@ -23,7 +23,18 @@ static int no_memory(void)
 
 /* -- superblocks ---------------------------------------------------------------- */
 
-static void read_copy(struct meta_member *m, int copy, void *buf)
+/* Whatever the module can do, only a verb that looks at the landing log may know a set with one. */
+static void unpack_copy(const struct meta *meta, u64 blocknr, u64 sectors, const void *buf,
+			struct meta_copy *c)
+{
+	const u64 known = FUSION_INCOMPAT_KNOWN & ~FUSION_INCOMPAT_LANDING;
+
+	c->err = fusion_sb_unpack_known(buf, blocknr, sectors,
+					meta->landing ? known | FUSION_INCOMPAT_LANDING : known,
+					&c->sb, &c->why);
+}
+
+static void read_copy(const struct meta *meta, struct meta_member *m, int copy, void *buf)
 {
 	const u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
 	struct meta_copy *c = &m->copy[copy];
@@ -33,33 +44,7 @@ static void read_copy(struct meta_member *m, int copy, void *buf)
 		c->why = cant_read;
 		return;
 	}
-	c->err = fusion_sb_unpack(buf, blocknr, m->o.sectors, &c->sb, &c->why);
-}
-
-const char *fus_meta_copy_why(const struct meta_copy *c, char *text)
-{
-	return c->err == -EPROTONOSUPPORT ? fusion_sb_unknown(&c->sb, text) : c->why;
-}
-
-/*
- * A copy from a version that this one does not know, or NULL. One is enough: see
- * fusion_sb_unpack().
- */
-static const struct meta_copy *unknown_copy(const struct meta_member *m)
-{
-	for (int i = 0; i < 2; i++)
-		if (m->copy[i].err == -EPROTONOSUPPORT)
-			return &m->copy[i];
-	return NULL;
-}
-
-bool fus_meta_is_unknown(const struct meta_member *m, char *text)
-{
-	const struct meta_copy *c = unknown_copy(m);
-
-	if (c)
-		fusion_sb_unknown(&c->sb, text);
-	return c;
+	unpack_copy(meta, blocknr, m->o.sectors, buf, c);
 }
 
 bool fus_meta_has_blocks(const struct meta *meta, int dev)
@@ -79,24 +64,6 @@ bool fus_meta_has_blocks(const struct meta *meta, int dev)
 	return false;
 }
 
-bool fus_meta_in_transit(const struct meta_member *m)
-{
-	const struct meta_copy *c = unknown_copy(m);
-
-	return c && fusion_sb_in_transit(&c->sb);
-}
-
-int fus_meta_refuse_unknown(const struct meta *meta)
-{
-	char text[FUSION_UNKNOWN_TEXT];
-
-	for (int dev = 0; dev < 2; dev++)
-		if (fus_meta_is_unknown(&meta->m[dev], text))
-			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; %s", text,
-					fus_unknown_remedy(&unknown_copy(&meta->m[dev])->sb));
-	return 0;
-}
-
 static bool same_identity(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	return !memcmp(a->set_uuid, b->set_uuid, 16) && !memcmp(a->dev_uuid, b->dev_uuid, 16) &&
@@ -108,7 +75,7 @@ static int best_copy(const struct meta_member *m, const struct fusion_sb *as)
 {
 	int best = -1;
 
-	if (unknown_copy(m))
+	if (fus_meta_unknown_copy(m))
 		return best;
 	for (int i = 0; i < 2; i++) {
 		const struct meta_copy *c = &m->copy[i];
@@ -199,7 +166,7 @@ static int read_supers(struct meta *meta, const struct fusion_sb *geo)
 		if (m->o.fd < 0)
 			continue;
 		for (int i = 0; i < 2; i++)
-			read_copy(m, i, buf);
+			read_copy(meta, m, i, buf);
 		m->best = best_copy(m, !geo ? NULL : dev == FAST ? geo : &slow);
 	}
 	free(buf);

@@ -16,6 +16,7 @@ int fus_state_init(struct meta_state *st, u32 nr_lexts)
 {
 	memset(st, 0, sizeof(*st));
 	st->nr_lexts = nr_lexts;
+	fus_log_init(&st->log);
 	st->word = malloc((size_t)nr_lexts * sizeof(*st->word));
 	if (!st->word)
 		return fus_fail(FC_FAILED, "memory", "not enough for the map; close programs and "
@@ -31,6 +32,7 @@ void fus_state_free(struct meta_state *st)
 		free(st->open[i]);
 	free(st->open);
 	free(st->word);
+	fus_log_free(&st->log);
 	memset(st, 0, sizeof(*st));
 }
 
@@ -124,7 +126,9 @@ int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 {
 	struct meta_open *open;
 
-	/* it is about no extent */
+	/* these are about no extent */
+	if (fusion_op_is_landing(rec->op))
+		return fus_log_apply(&st->log, sb, rec);
 	if (rec->op == FUSION_OP_POINT) {
 		st->point = fus_record_point(rec);
 		return 0;
@@ -350,6 +354,25 @@ static bool check_shadows(const struct meta_state *st, const struct fusion_sb *s
 	return good;
 }
 
+/* The map comes first: an extent that lies in a slot is right. */
+static bool check_segments(const struct meta_state *st, const struct fusion_sb *sb, u8 *used,
+			   struct report *r)
+{
+	bool good = true;
+
+	for (u32 i = 0; i < st->log.nr; i++) {
+		const struct fusion_segment *seg = &st->log.seg[i]->seg;
+
+		if (claim_slot(sb, used, fusion_word(FUSION_STABLE, FUSION_FAST, seg->slot)))
+			continue;
+		good = false;
+		fus_report_add(r, LEVEL_ERROR, sb->role, NO_BLOCK, "slot", "segment %llu of the "
+			       "landing log lies on a slot of an extent: fast slot %u",
+			       (unsigned long long)seg->segno, seg->slot);
+	}
+	return good;
+}
+
 bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r)
 {
 	u8 *used = calloc((fus_slots_of(sb, FUSION_FAST) + fus_slots_of(sb, FUSION_SLOW)) / 8 + 1,
@@ -388,6 +411,7 @@ bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, st
 			       "extent %u is open but has no bitmap", lext);
 	}
 	good &= check_shadows(st, sb, used, r);
+	good &= check_segments(st, sb, used, r);
 	free(used);
 	if (nr_open == st->nr_open)
 		return good;

@@ -6,10 +6,12 @@
  * offline.c		members: block devices, or images of them in files
  * meta-open.c		which members are meant
  * meta-hold.c		no other process opens them meanwhile
- * report.c		findings
+ * report.c		findings: report.h
  * meta-read.c		everything on the members, block by block
+ * meta-unknown.c	superblocks that a verb does not know
  * meta-state.c		the place of each extent: a map copy and the journal after it
  * meta-shadow.c	shadows, which the replica names instead of a fast slot: meta-shadow.h
+ * meta-landing.c	the landing log: meta-landing.h
  * meta-journal.c	the transactions in a ring, each by itself
  * meta-past.c		a member from an earlier time than the other
  * meta-check.c		every invariant
@@ -47,7 +49,8 @@
 #include <linux/math64.h>
 #include <linux/string.h>
 
-#include "dm-fusion-codec.h"
+#include "meta-landing.h"
+#include "report.h"
 
 /* -- offline.c ------------------------------------------------------------------ */
 
@@ -97,51 +100,6 @@ int fus_meta_hold(const struct meta *meta, int *lock);
 void fus_meta_keep_closed(const struct meta *meta);
 /* And the backup of its geometry, except of images, which may be copies from any time. */
 void fus_meta_backup(const struct meta *meta);
-
-/* -- report.c --------------------------------------------------------------------- */
-
-enum severity {
-	LEVEL_NOTE,		/* worth knowing; nothing is wrong */
-	LEVEL_WARNING,		/* wrong, but no obstacle; repair fixes it */
-	LEVEL_ERROR,		/* the kernel refuses the set, or it would serve wrong data */
-	NR_LEVELS,
-};
-
-#define NO_BLOCK	UINT64_MAX
-#define BOTH		2	/* instead of FAST or SLOW: the set as a whole */
-
-struct finding {
-	enum severity level;
-	int dev;		/* FAST, SLOW, BOTH */
-	u64 block;		/* of that member, or NO_BLOCK */
-	const char *what;	/* "superblock", "map", "journal", ... : for programs, stable */
-	char text[256];		/* already safe to print */
-};
-
-/* So many does the replica name. */
-struct shadows {
-	u32 current, outdated;
-	u64 point;		/* for the current ones: struct meta_state */
-};
-
-struct report {
-	struct finding *f;
-	unsigned int nr, room;
-	unsigned int count[NR_LEVELS];
-	struct shadows shadows;
-};
-
-extern const char *const fus_level_name[NR_LEVELS];
-
-void fus_report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
-		    const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-void fus_report_free(struct report *r);
-/* Return: whether there is a finding about this. */
-bool fus_report_has(const struct report *r, const char *what);
-/* "fast member, block 80: map: checksum mismatch" */
-void fus_finding_text(const struct finding *f, char *buf, size_t size);
-/* The first of the worst level, or NULL. */
-const struct finding *fus_report_worst(const struct report *r);
 
 /* -- meta-read.c -------------------------------------------------------------------- */
 
@@ -201,6 +159,7 @@ struct meta {
 	 */
 	bool shrunk;
 	struct fusion_sb before;
+	bool landing;		/* sets with a landing log are known; for most verbs they are not */
 };
 
 /*
@@ -210,6 +169,14 @@ struct meta {
 int fus_meta_read(struct meta *meta);
 /* Read it again, as a part of other work: with that one's progress. */
 int fus_meta_read_again(struct meta *meta);
+
+/* -- meta-unknown.c ------------------------------------------------------------------ */
+
+/*
+ * A copy from a version that this one does not know, or NULL. One is enough: see
+ * fusion_sb_unpack().
+ */
+const struct meta_copy *fus_meta_unknown_copy(const struct meta_member *m);
 /* The fault of a copy that is not valid, perhaps in @text, of FUSION_UNKNOWN_TEXT bytes. */
 const char *fus_meta_copy_why(const struct meta_copy *c, char *text);
 /*
@@ -262,7 +229,9 @@ void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
  * out: meta->m[].o.fd is -1.
  */
 int fus_meta_open(int nr, char **word, bool writable, struct meta *meta);
-/* The same, and read the superblocks only. */
+/* The same, only to look at it: a set may have a landing log. */
+int fus_meta_open_to_look(int nr, char **word, struct meta *meta);
+/* The same as the first, and read the superblocks only. */
 int fus_meta_open_supers(int nr, char **word, bool writable, struct meta *meta);
 /* Fails if one is of a disk that is no member yet, or no longer. */
 int fus_meta_refuse_apart(const struct meta *meta);
@@ -293,6 +262,7 @@ struct meta_state {
 	u32 next_csum;			/* if it ends in order */
 	u64 nr_records;
 	u64 point;		/* when the replica was brought up to date last, in s since 1970 */
+	struct meta_log log;
 };
 
 /* Return: whether an extent lies on the member that is being replaced. */
@@ -326,7 +296,7 @@ struct meta_open *fus_state_open_get(struct meta_state *st, u32 lext);
 void fus_state_open_drop(struct meta_state *st, u32 lext);
 /* Extents that are lost, as a whole or in part, and *partly: in part. */
 u32 fus_state_lost(const struct meta_state *st, u32 *partly);
-/* Apply a record, which may be FUSION_OP_POINT; 0 or -ENOMEM. */
+/* Apply a record of any kind; 0 or -ENOMEM. */
 int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 		    const struct fusion_record *rec);
 
@@ -338,7 +308,8 @@ int fus_state_apply(struct meta_state *st, const struct fusion_sb *sb,
 bool fus_state_load(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st,
 		    struct report *r);
 /*
- * Check the invariants of the map itself: no slot is used twice, each OPEN extent has its bitmap.
+ * Check the invariants of the map itself: no slot is used twice, by extents or segments of the
+ * landing log, each OPEN extent has its bitmap.
  */
 bool fus_state_check(const struct meta_state *st, const struct fusion_sb *sb, struct report *r);
 

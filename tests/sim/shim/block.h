@@ -60,6 +60,12 @@ struct bvec_iter {
 	unsigned int bi_size;
 };
 
+/* Of a bio of users: one of its sectors. */
+struct bio_vec {
+	u64 stamp;
+	unsigned int bv_len;
+};
+
 #define SIM_BIO_PAGES	64U
 
 /**
@@ -124,6 +130,14 @@ void bio_trim(struct bio *bio, sector_t offset, sector_t size);
 void bio_chain(struct bio *bio, struct bio *parent);
 void bio_endio(struct bio *bio);
 void zero_fill_bio(struct bio *bio);
+
+/* The data that stamps stand for, sector by sector. */
+#define bio_for_each_segment(vec, bio, iter)						\
+	for ((iter) = (bio)->bi_iter; sim_bio_sector(bio, &(iter), &(vec));		\
+	     (iter).bi_size -= 1 << SECTOR_SHIFT)
+bool sim_bio_sector(const struct bio *bio, const struct bvec_iter *iter, struct bio_vec *vec);
+void *bvec_kmap_local(struct bio_vec *vec);
+#define kunmap_local(p)			((void)(p))
 void submit_bio_noacct(struct bio *bio);
 #define submit_bio(bio)			submit_bio_noacct(bio)
 int submit_bio_wait(struct bio *bio);

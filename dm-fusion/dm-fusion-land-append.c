@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: which writes get into the landing log, and where.
+ *
+ * A write of whole blocks, small and no part of a stream, to an extent that is STABLE on the slow
+ * member gets positions behind those given before. All of that is done under land.lock, and the
+ * word is looked at again there. So who changes the word and then takes the lock knows that no
+ * block gets into the log any more: the mover (fusion_land_got()), and who unmaps the extent.
+ *
+ * Until its batch has ended, a block is on its way: reads find what was there before. Another write
+ * into the log may follow at once, and counts by its later position. One past the log waits in the
+ * worker until the batch has ended, and so does a discard. So what a write past the log finds when
+ * it begins is older, and what it finds beside that when it ends is newer: struct fusion_io has
+ * where the log was.
+ *
+ * A write goes past the log if there is no room, or if a block of it has an entry that is being
+ * copied, or written over.
+ */
+#include "dm-fusion.h"
+#include "dm-fusion-land-batch.h"
+
+/* Larger writes go to the slow member at once. */
+#define MOST_SECTORS	128U
+
+bool fusion_land_fits(const struct fusion *fs, struct bio *bio)
+{
+	return fs->land.max && READ_ONCE(fs->land.appends) && bio_op(bio) == REQ_OP_WRITE &&
+	       !fusion_io(bio)->stream && bio_sectors(bio) <= MOST_SECTORS &&
+	       !((bio->bi_iter.bi_sector | bio_sectors(bio)) % FUSION_BLOCK_SECTORS);
+}
+
+/* -- positions: land->lock is held --------------------------------------------------------- */
+
+/* The place of a segment that is durably open, or FUSION_LAND_NONE. */
+static u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
+{
+	u32 i;
+
+	for (i = 0; i < land->max; i++)
+		if (land->segment[i].state == FUSION_LAND_LISTED && land->segment[i].segno == segno)
+			return i;
+	return FUSION_LAND_NONE;
+}
+
+/* Begin another batch. Return: it, or NULL if there is no room, or none to be had. */
+static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_batch *b;
+
+	if (land->nr_batches == FUSION_LAND_BATCHES)
+		return NULL;
+	if (land->at.pos + 2 > fusion_segment_room(&fs->sb)) {
+		land->at.segno++;
+		land->at.pos = 0;
+		land->at_place = FUSION_LAND_NONE;
+	}
+	if (land->at_place == FUSION_LAND_NONE)
+		land->at_place = fusion_land_place_of(land, land->at.segno);
+	if (land->at_place == FUSION_LAND_NONE) {
+		/* until a commit has opened one */
+		WRITE_ONCE(land->appends, false);
+		return NULL;
+	}
+	b = &land->batch[(land->first_batch + land->nr_batches++) % FUSION_LAND_BATCHES];
+	b->seq = ++land->at.seq;
+	b->place = land->at_place;
+	b->pos = land->at.pos++;
+	b->count = 0;
+	b->copying = 0;
+	b->state = FUSION_BATCH_FILLING;
+	b->status = BLK_STS_OK;
+	return b;
+}
+
+/* How many blocks more does a batch take? */
+static u32 fusion_land_left(const struct fusion *fs, const struct fusion_land_batch *b)
+{
+	return min(FUSION_BATCH_BLOCKS - b->count, fusion_segment_room(&fs->sb) - fs->land.at.pos);
+}
+
+/* The batch that takes the next block, or NULL. */
+static struct fusion_land_batch *fusion_land_open_batch(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_batch *b;
+
+	if (land->nr_batches) {
+		b = &land->batch[(land->first_batch + land->nr_batches - 1) % FUSION_LAND_BATCHES];
+		/* the log may have got to the next segment, and not found it open */
+		if (b->state == FUSION_BATCH_FILLING && b->place == land->at_place &&
+		    fusion_land_left(fs, b))
+			return b;
+	}
+	return fusion_land_begin_batch(fs);
+}
+
+/* Is a block being copied, or written over? */
+static bool fusion_land_hindered(const struct fusion_land *land, u32 lext, u32 block, u32 nr)
+{
+	u32 i, pos;
+
+	for (i = 0; i < nr; i++) {
+		pos = fusion_land_find(land, lext, block + i);
+		if (pos != FUSION_LAND_NONE && land->entry[pos].flags)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Give positions to up to @nr blocks, or with @all to all of them or none. Return: how many; @place
+ * says where.
+ */
+static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool all, u32 *place)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_batch *b;
+	u32 i;
+
+	if (land->broken || land->barred == lext || fusion_land_hindered(land, lext, block, nr))
+		return 0;
+	b = fusion_land_open_batch(fs);
+	if (!b || (all && fusion_land_left(fs, b) < nr))
+		return 0;
+	*place = (b - land->batch) << 8 | b->count;
+	nr = min(nr, fusion_land_left(fs, b));
+	for (i = 0; i < nr; i++) {
+		b->entry[b->count].lext = lext;
+		b->entry[b->count++].block = block + i;
+		fusion_land_begin(land, b->place * land->blocks + land->at.pos++, lext, block + i);
+	}
+	b->copying++;
+	return nr;
+}
+
+/* -- writes ---------------------------------------------------------------------------------- */
+
+struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map)
+{
+	const u32 lext = fusion_lext(fs, bio->bi_iter.bi_sector);
+	const u32 block = fusion_offset(fs, bio->bi_iter.bi_sector) / FUSION_BLOCK_SECTORS;
+	const u32 want = bio_sectors(bio) / FUSION_BLOCK_SECTORS;
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	u32 now, nr = 0, place;
+
+	spin_lock_irqsave(&land->lock, flags);
+	now = READ_ONCE(fs->map[lext]);
+	if (now == fusion_word_set_state(word, FUSION_STABLE))
+		nr = fusion_land_give(fs, lext, block, want, !in_map, &place);
+	spin_unlock_irqrestore(&land->lock, flags);
+	if (now != fusion_word_set_state(word, FUSION_STABLE))
+		return (struct fusion_found){ now, FUSION_AGAIN };
+	if (!nr)
+		return (struct fusion_found){ word, FUSION_SUBMIT };
+	if (nr < want)
+		dm_accept_partial_bio(bio, nr * FUSION_BLOCK_SECTORS);
+	/* A commit that begins when its batch has ended makes it durable. */
+	fusion_io(bio)->fua |= !!(bio->bi_opf & REQ_FUA);
+	bio->bi_opf &= ~REQ_FUA;
+	return (struct fusion_found){ place, FUSION_LAND };
+}
+
+/* -- extents that change --------------------------------------------------------------------- */
+
+bool fusion_land_bar(struct fusion *fs, u32 lext)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	bool flies;
+
+	if (!land->max)
+		return false;
+	spin_lock_irqsave(&land->lock, flags);
+	land->barred = lext;
+	flies = fusion_land_flies(land, lext, FUSION_LAND_NONE);
+	spin_unlock_irqrestore(&land->lock, flags);
+	land->waiting |= flies;
+	return flies;
+}
+
+bool fusion_land_got(struct fusion *fs, u32 lext)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	bool has;
+
+	if (!land->max)
+		return false;
+	spin_lock_irqsave(&land->lock, flags);
+	has = fusion_land_has(land, lext);
+	spin_unlock_irqrestore(&land->lock, flags);
+	return has;
+}
+
+void fusion_land_wake(struct fusion *fs)
+{
+	if (!fs->land.waiting)
+		return;
+	fs->land.waiting = false;
+	fusion_unpark(fs);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* dm-fusion: batches on their way into the landing log: the inside of dm-fusion-land-batch.c. */
+#ifndef DM_FUSION_LAND_BATCH_H
+#define DM_FUSION_LAND_BATCH_H
+
+#include <linux/bio.h>
+
+#include "dm-fusion-landing.h"
+
+/* Batches that are sent to the member at once. */
+#define FUSION_LAND_SENT	2U
+
+enum fusion_land_batch_state {
+	FUSION_BATCH_FILLING,
+	FUSION_BATCH_SENT,
+	FUSION_BATCH_ENDED,
+};
+
+/**
+ * struct fusion_land_batch - a batch
+ * @fs: device
+ * @bio: its write
+ * @vec: table of @bio
+ * @page: the header and the data
+ * @entry: entries of the header
+ * @bios: the writes that it has, once their data are copied
+ * @seq: its number
+ * @place: of its segment
+ * @pos: of the header there
+ * @count: entries that have a position
+ * @copying: bios whose data are being copied
+ * @state: enum fusion_land_batch_state
+ * @csum: of the header
+ * @status: of the write
+ *
+ * Under land.lock, but for what belongs to who copies, or sends.
+ */
+struct fusion_land_batch {
+	struct fusion *fs;
+	struct bio bio;
+	struct bio_vec vec[FUSION_BATCH_BLOCKS + 1];
+	struct page *page[FUSION_BATCH_BLOCKS + 1];
+	struct fusion_entry entry[FUSION_BATCH_BLOCKS];
+	struct bio_list bios;
+	u64 seq;
+	u32 place;
+	u32 pos;
+	u32 count;
+	u32 copying;
+	u32 csum;
+	u8 state;
+	blk_status_t status;
+};
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: what commits record of the landing log, and the slots of its segments.
+ *
+ * A segment is recorded again when entries of it have died, or when the log has got past it, and
+ * all are at the end of a checkpoint, as the bitmaps of OPEN extents are. So one that is opened
+ * needs no records of its own: it writes a checkpoint.
+ *
+ * The bitmaps are copied in step 1 of the commit, with the transaction, and so is how far the log
+ * has got: the batches up to there have been written, and step 4 flushes them before the records.
+ * An entry that dies by an UNMAP does so in the section that records it: both are in the same
+ * commit. One that died in a write did so behind fusion_mark_written(): step 3 flushes that. The
+ * order of records (INV20):
+ *
+ *	UNMAP, MOVE	before the bits of entries that died by them
+ *	SEGFREE		of segments without a valid batch that the log has got past: an opening
+ *			has found them behind its end
+ *	SEGMENT		with where it ends, once the log has got past it. Bits of entries that newer
+ *			ones have superseded are clear; those of others that have died are not yet.
+ *			Otherwise an entry could be dead, and the older one of the block alive
+ *	SEGMENT		the latter are clear, too
+ *	LANDED		behind the ends of all segments that the log has got past
+ *	SEGFREE		of those without entries
+ *	SEGMENT		of new ones, all bits of which are set. Nothing is written to a segment
+ *			before the commit has ended
+ *	OPEN		of an extent that had entries: INV18
+ *
+ * Of the segment that is being filled, bits behind the end of the log are set.
+ *
+ * Commits open segments ahead of the log, in free slots, as long as half of the reserve is left for
+ * first writes. An activation does so from the commit on that begins its epoch: this one records
+ * the ends of all that were there before.
+ */
+#include <linux/random.h>
+#include <linux/string.h>
+
+#include "dm-fusion.h"
+
+/* Segments that are open ahead of the one that is being filled, at most. */
+#define MOST_AHEAD	63U
+
+u32 fusion_land_journal_blocks(const struct fusion *fs)
+{
+	const u32 each = FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(&fs->sb, FUSION_OP_SEGMENT);
+
+	return fs->land.max ? DIV_ROUND_UP(2 * fs->land.max, each) + 1 : 0;
+}
+
+/* -- segments that are opened ---------------------------------------------------------------- */
+
+/* Is there need of another segment, and room? fs->lock held. */
+static bool fusion_land_may_open(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+
+	return land->opens && land->nr < land->max && fusion_mode(fs) == FUSION_RW &&
+	       !fs->commit.closed && land->next_segno <= FUSION_MAX_SEGNO &&
+	       land->next_segno <= land->ended.segno + clamp(land->max / 8, 1U, MOST_AHEAD) &&
+	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast + fusion_reserve(fs) / 2;
+}
+
+/* The commit under way opens a segment at a place that is free. Both locks held. */
+static bool fusion_land_open(struct fusion *fs)
+{
+	const u32 word = fusion_slot_get(fs, FUSION_FAST, 0, 0);
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_segment *seg = land->segment;
+
+	if (!fusion_word_mapped(word))
+		return false;
+	while (seg->state != FUSION_LAND_UNUSED)
+		seg++;
+	*seg = (struct fusion_land_segment){
+		.segno = land->next_segno++,
+		.key = get_random_u64() ?: 1,
+		.slot = fusion_word_slot(word),
+		.state = FUSION_LAND_OPENING,
+		.steps = BIT(FUSION_LAND_NEW),
+	};
+	memset(land->recorded + (seg - land->segment) * land->bitmap_bytes, 0xff,
+	       land->blocks / 8);
+	land->nr++;
+	return true;
+}
+
+/* -- records --------------------------------------------------------------------------------- */
+
+/* What is recorded of a segment is as it is now. Both locks held. */
+static void fusion_land_take_bits(struct fusion_land *land, u32 i)
+{
+	const struct fusion_land_segment *seg = &land->segment[i];
+	u8 *recorded = land->recorded + (size_t)i * land->bitmap_bytes;
+	u8 *dying = land->dying + (size_t)i * land->bitmap_bytes;
+	u8 *killed = land->killed + (size_t)i * land->bitmap_bytes;
+	u32 pos;
+
+	memcpy(recorded, land->live + (size_t)i * land->bitmap_bytes, land->bitmap_bytes);
+	memcpy(dying, killed, land->bitmap_bytes);
+	memset(killed, 0, land->bitmap_bytes);
+	if (seg->segno < land->landed.segno)
+		return;
+	for (pos = seg->segno == land->landed.segno ? land->landed.pos : 0; pos < land->blocks;
+	     pos++)
+		recorded[pos / 8] |= 1 << pos % 8;
+}
+
+/* Both locks held. */
+static void fusion_land_take_segment(struct fusion_land *land, u32 i)
+{
+	struct fusion_land_segment *seg = &land->segment[i];
+	const bool past = seg->segno < land->landed.segno;
+
+	if (past && !seg->end)
+		seg->steps = BIT(FUSION_LAND_VOID);
+	else if (past && !seg->nr_live)
+		seg->steps = BIT(FUSION_LAND_SEGFREE);
+	else if (seg->dead)
+		seg->steps = BIT(FUSION_LAND_DEAD);
+	if ((seg->older || (past && !seg->ends) || land->all) && seg->end)
+		seg->steps |= BIT(FUSION_LAND_OLDER);
+	/* it has no batches yet, or none that have ended */
+	if (!past && !seg->end && land->all)
+		seg->steps |= BIT(FUSION_LAND_DEAD);
+	fusion_land_take_bits(land, i);
+	seg->ends |= past;
+	seg->older = false;
+	seg->dead = false;
+	seg->dirty = false;
+}
+
+void fusion_land_take(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	u32 i;
+
+	if (!fusion_land_unrecorded(fs))
+		return;
+	spin_lock_irqsave(&land->lock, flags);
+	land->landed = land->ended;
+	for (i = 0; i < land->max; i++)
+		if (land->segment[i].state == FUSION_LAND_LISTED &&
+		    (land->segment[i].dirty || land->all))
+			fusion_land_take_segment(land, i);
+	land->opens |= land->all && !fs->read_only;
+	while (fusion_land_may_open(fs) && fusion_land_open(fs))
+		;
+	land->dirty = 0;
+	land->deaths = false;
+	land->all = false;
+	land->taken = true;
+	spin_unlock_irqrestore(&land->lock, flags);
+}
+
+static void fusion_land_record(const struct fusion_land *land, u32 i, u32 step,
+			       struct fusion_record *rec)
+{
+	const struct fusion_land_segment *seg = &land->segment[i];
+	const bool free = step == FUSION_LAND_VOID || step == FUSION_LAND_SEGFREE;
+
+	rec->op = free ? FUSION_OP_SEGFREE : FUSION_OP_SEGMENT;
+	rec->segment = (struct fusion_segment){
+		.slot = seg->slot,
+		.segno = seg->segno,
+	};
+	if (free)
+		return;
+	rec->segment.key = seg->key;
+	rec->segment.end = seg->segno < land->landed.segno ? seg->end : 0;
+	rec->segment.live = land->recorded + (size_t)i * land->bitmap_bytes;
+}
+
+/* Those that die in this commit are not live any more, or are once more. */
+static void fusion_land_record_dying(const struct fusion_land *land, u32 i, bool live)
+{
+	u8 *recorded = land->recorded + (size_t)i * land->bitmap_bytes;
+	const u8 *dying = land->dying + (size_t)i * land->bitmap_bytes;
+	u32 k;
+
+	for (k = 0; k < land->bitmap_bytes; k++)
+		recorded[k] = live ? recorded[k] | dying[k] : recorded[k] & ~dying[k];
+}
+
+bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
+		      struct fusion_record *rec)
+{
+	const struct fusion_land *land = &fs->land;
+
+	*rec = (struct fusion_record){ };
+	if (!land->taken)
+		return false;
+	for (; at->step < FUSION_LAND_STEPS; at->step++, at->i = 0) {
+		if (at->step == FUSION_LAND_LANDED && !at->i) {
+			rec->op = FUSION_OP_LANDED;
+			rec->landed = land->landed;
+			return true;
+		}
+		for (; at->i < land->max; at->i++) {
+			if (!(land->segment[at->i].steps & BIT(at->step)))
+				continue;
+			if (at->step == FUSION_LAND_OLDER || at->step == FUSION_LAND_DEAD)
+				fusion_land_record_dying(land, at->i,
+							 at->step == FUSION_LAND_OLDER);
+			fusion_land_record(land, at->i, at->step, rec);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool fusion_land_committed(struct fusion *fs, bool ok)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	u32 i;
+
+	if (!land->taken)
+		return false;
+	spin_lock_irqsave(&land->lock, flags);
+	for (i = 0; i < land->max; i++) {
+		struct fusion_land_segment *seg = &land->segment[i];
+
+		if (ok && seg->steps & (BIT(FUSION_LAND_VOID) | BIT(FUSION_LAND_SEGFREE))) {
+			seg->state = FUSION_LAND_LEFT;
+			land->left++;
+		}
+		if (ok && seg->steps & BIT(FUSION_LAND_NEW)) {
+			seg->state = FUSION_LAND_LISTED;
+			/* unless the log was given up meanwhile */
+			if (seg->segno < land->ended.segno)
+				fusion_land_mark(land, seg);
+			else
+				WRITE_ONCE(land->appends, true);
+		}
+		seg->steps = 0;
+	}
+	if (ok)
+		land->flushed_seq = land->landed.seq;
+	if (ok && land->landed.segno == land->ended.segno)
+		land->failed = 0;
+	spin_unlock_irqrestore(&land->lock, flags);
+	land->taken = false;
+	return land->left;
+}
+
+bool fusion_land_pending(const struct fusion *fs)
+{
+	return fs->land.deaths || fs->land.all;
+}
+
+bool fusion_land_unrecorded(const struct fusion *fs)
+{
+	return fs->land.dirty || fs->land.all || fusion_land_may_open(fs);
+}
+
+void fusion_land_record_all(struct fusion *fs)
+{
+	fs->land.all = fs->land.max;
+}
+
+/* -- slots ----------------------------------------------------------------------------------- */
+
+bool fusion_land_drains(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	u32 i;
+
+	if (!land->left)
+		return false;
+	for (i = 0; i < land->max; i++)
+		if (land->segment[i].state == FUSION_LAND_LEFT)
+			land->segment[i].state = FUSION_LAND_DRAINING;
+	land->left = 0;
+	return true;
+}
+
+void fusion_land_drained(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	u32 i;
+
+	for (i = 0; i < land->max; i++) {
+		if (land->segment[i].state != FUSION_LAND_DRAINING)
+			continue;
+		land->segment[i].state = FUSION_LAND_UNUSED;
+		land->nr--;
+		fusion_slot_put(fs, fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot));
+	}
+	/* while a set is loaded, nobody but the loader commits */
+	if (fusion_land_may_open(fs) && fs->heart.begun)
+		fusion_commit_soon(fs);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: when the landing log is drained, in rounds (dm-fusion-land-round.c).
+ *
+ * While the slow member has nothing else to do, a round is long, and its copies go several at a
+ * time; it ends early once a user comes. Beside foreground I/O, rounds are short and keep to duty,
+ * and there are none as long as a quarter of the log at most is in use. A disk that sleeps is not
+ * woken before five eighths of the log are in use, and then all of it is copied. A drain need not
+ * pay, and takes no notice of the setting migration.
+ *
+ * What could not be copied is tried again after a pause, which doubles each time.
+ *
+ * On request, all is copied that there was when the request began, one round after another. It ends
+ * when the segments have been freed, as far as nothing new has got into them.
+ */
+#include <linux/bitops.h>
+#include <linux/jiffies.h>
+#include <linux/string.h>
+
+#include "dm-fusion.h"
+
+/* Words of a bitmap that are cleared under one lock. */
+#define CHUNK		4096U
+/* Pauses after a copy that has failed; the shortest one also if nothing could be copied. */
+#define MIN_PAUSE_MS	1000U
+#define MAX_PAUSE_MS	(3600U * 1000)
+
+/* What has failed may be tried again. */
+static void fusion_drain_forgive(struct fusion_land *land)
+{
+	memset(land->uncopied, 0, (size_t)land->max * land->bitmap_bytes);
+	land->retry_ms = 0;
+}
+
+/* Blocks have failed in a round, or none has. */
+static void fusion_drain_judge(struct fusion_land *land, bool failed)
+{
+	if (!failed) {
+		if (!land->retry_ms)
+			land->pause_ms = 0;
+		return;
+	}
+	if (!land->retry_ms)
+		land->pause_ms = clamp(2 * land->pause_ms, MIN_PAUSE_MS, MAX_PAUSE_MS);
+	land->retry_ms = fusion_now_ms() + land->pause_ms;
+}
+
+/* Once there is no segment, no extent has entries, nor had one whose death is not durable. */
+static void fusion_drain_forget(struct fusion *fs)
+{
+	const size_t words = BITS_TO_LONGS(fs->sb.nr_lexts);
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	size_t at;
+	bool none;
+
+	if (READ_ONCE(land->nr)) {
+		land->forgotten = false;
+		return;
+	}
+	if (land->forgotten)
+		return;
+	for (at = 0; at < words; at += CHUNK) {
+		spin_lock_irq(&fs->lock);
+		none = !land->nr;
+		if (none) {
+			spin_lock_irqsave(&land->lock, flags);
+			memset(land->has + at, 0, min_t(size_t, CHUNK, words - at) * sizeof(long));
+			spin_unlock_irqrestore(&land->lock, flags);
+		}
+		spin_unlock_irq(&fs->lock);
+		if (!none)
+			return;
+	}
+	land->forgotten = true;
+}
+
+/* -- in the background ----------------------------------------------------------------------- */
+
+/* Is more of the log in use than so many eighths? */
+static bool fusion_drain_above(const struct fusion_land *land, u32 eighths)
+{
+	return (u64)READ_ONCE(land->nr) * 8 > (u64)land->max * eighths;
+}
+
+static bool fusion_drain_due(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	const u64 now = fusion_now_ms();
+
+	if (land->retry_ms && now >= land->retry_ms)
+		fusion_drain_forgive(land);
+	if (!READ_ONCE(land->nr_live)) {
+		land->woken = false;
+		return false;
+	}
+	if (now < land->until_ms)
+		return false;
+	if (fs->mover.slow_asleep && !land->woken)
+		land->woken = fusion_drain_above(land, 5);
+	return !fs->mover.slow_asleep || land->woken;
+}
+
+bool fusion_drain_landing(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_drained counts;
+	bool quiet;
+	u64 start;
+
+	if (!land->max)
+		return false;
+	fusion_drain_forget(fs);
+	if (!fusion_drain_due(fs))
+		return false;
+	quiet = fusion_drain_quiet(fs);
+	if (!quiet && !fusion_drain_above(land, 2))
+		return false;
+	start = fusion_pace_begin(fs);
+	if (fusion_drain_round(fs, U64_MAX, NULL, quiet, &counts))
+		return false;
+	if (counts.taken && !(quiet && fusion_drain_quiet(fs)))
+		fusion_pace(fs, fusion_pace_used(fs, start));
+	land->nr_drained += counts.copied;
+	fusion_drain_judge(land, counts.failed);
+	if (!counts.copied)
+		land->until_ms = fusion_now_ms() + MIN_PAUSE_MS;
+	return counts.copied;
+}
+
+/* -- on request ------------------------------------------------------------------------------ */
+
+/* The number behind those of all segments. */
+static u64 fusion_drain_last(struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+	u64 end = 1;
+	u32 i;
+
+	spin_lock_irq(&fs->lock);
+	for (i = 0; i < land->max; i++)
+		if (land->segment[i].state == FUSION_LAND_LISTED)
+			end = max(end, land->segment[i].segno + 1);
+	spin_unlock_irq(&fs->lock);
+	return end;
+}
+
+static bool fusion_drain_left(struct fusion *fs, u64 end)
+{
+	u64 segno = 0;
+	bool left;
+
+	spin_lock_irq(&fs->lock);
+	left = fusion_drain_oldest(&fs->land, &segno, end) < fs->land.max;
+	spin_unlock_irq(&fs->lock);
+	return left;
+}
+
+/* All of it is copied: have the segments freed. */
+static int fusion_drain_over(struct fusion *fs)
+{
+	int r = fusion_commit_wait(fs);
+
+	flush_work(&fs->txns.reclaim_work);
+	fusion_drain_forget(fs);
+	return r;
+}
+
+/* Return: 0, -EAGAIN: there is more to do, -EIO or -ENOMEM. */
+static int fusion_drain_some(struct fusion *fs, struct fusion_force *force)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_drained counts;
+	int r;
+
+	if (!land->max)
+		return 0;
+	if (!force->segno) {
+		force->segno = fusion_drain_last(fs);
+		fusion_drain_forgive(land);
+	}
+	if (!fusion_drain_left(fs, force->segno))
+		return fusion_drain_over(fs);
+	r = fusion_drain_round(fs, force->segno, force, fusion_drain_quiet(fs), &counts);
+	land->nr_drained += counts.copied;
+	fusion_drain_judge(land, counts.failed);
+	if (!r && !counts.taken && !counts.in_the_way && counts.given_up) {
+		DMERR("%s: drain: blocks of the landing log cannot be copied to the slow member",
+		      dm_table_device_name(fs->ti->table));
+		return -EIO;
+	}
+	/* writes are over the rest */
+	if (!r && !counts.copied)
+		schedule_timeout_uninterruptible(1);
+	return r ?: -EAGAIN;
+}
+
+void fusion_run_drain(struct fusion *fs, struct fusion_force *force)
+{
+	int r = fusion_drain_some(fs, force);
+
+	if (r != -EAGAIN)
+		fusion_end_forced(fs, force, r);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the landing log of a set that is being loaded.
+ *
+ * The journal lists the segments. They are read in the order of their numbers, and what is live in
+ * them is entered into the index, as far as the map has the extents on the slow member (INV18). An
+ * entry of a later batch takes the place of an earlier one.
+ *
+ * Segments behind the end of the log have no valid batch. The checkpoint that begins the epoch
+ * frees them, records where the others end, and that the log goes on behind them all. So nothing is
+ * ever written to a segment of an earlier activation. What was found was flushed before that, as
+ * all that a new epoch relies on: fusion_load_flush().
+ *
+ * A set that is opened read-only gets the same index, and records nothing.
+ */
+#include <linux/mm.h>
+#include <linux/sort.h>
+
+#include "dm-fusion.h"
+#include "dm-fusion-landing.h"
+
+/* -- records of the journal ------------------------------------------------------------------ */
+
+/* The place of the segment in a slot, or a place that is free, or NULL. */
+static struct fusion_land_segment *fusion_land_place(struct fusion_land *land, u32 slot)
+{
+	struct fusion_land_segment *seg, *unused = NULL;
+	u32 i;
+
+	for (i = 0; i < land->max; i++) {
+		seg = &land->segment[i];
+		if (seg->state == FUSION_LAND_LISTED && seg->slot == slot)
+			return seg;
+		if (seg->state == FUSION_LAND_UNUSED && !unused)
+			unused = seg;
+	}
+	return unused;
+}
+
+int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec)
+{
+	const struct fusion_segment *found = &rec->segment;
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_segment *seg;
+
+	if (rec->op == FUSION_OP_LANDED) {
+		land->ended = rec->landed;
+		return 0;
+	}
+	seg = fusion_land_place(land, found->slot);
+	if (rec->op == FUSION_OP_SEGFREE) {
+		if (seg && seg->state == FUSION_LAND_LISTED && seg->segno == found->segno)
+			seg->state = FUSION_LAND_UNUSED;
+		return 0;
+	}
+	if (!seg) {
+		DMERR("%s: landing log: more segments than there may be",
+		      dm_table_device_name(fs->ti->table));
+		return -EILSEQ;
+	}
+	seg->state = FUSION_LAND_LISTED;
+	seg->slot = found->slot;
+	seg->segno = found->segno;
+	seg->key = found->key;
+	seg->end = found->end;
+	memcpy(land->recorded + (seg - land->segment) * land->bitmap_bytes, found->live,
+	       land->bitmap_bytes);
+	return 0;
+}
+
+/* -- reading --------------------------------------------------------------------------------- */
+
+/* What the replay works on, and the part of a segment that the buffers of the journal hold. */
+struct reader {
+	struct fusion *fs;
+	struct fusion_segment *seg;	/* in the order of their numbers */
+	u32 *place;			/* of each in land->segment */
+	u32 nr;
+	const struct fusion_segment *at;
+	u32 pos;
+	u32 nr_read;
+};
+
+/* As fusion_load_read_ring(). */
+static const void *fusion_land_read(void *ctx, const struct fusion_segment *seg, u32 pos)
+{
+	struct reader *rd = ctx;
+	struct fusion *fs = rd->fs;
+	const u64 blocknr = fusion_segment_blocknr(&fs->sb, seg->slot, pos);
+	u32 nr;
+
+	if (seg != rd->at || pos < rd->pos || pos - rd->pos >= rd->nr_read) {
+		nr = min(fs->land.blocks - pos, FUSION_BUF_BLOCKS);
+		if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META, blocknr, 0, nr)) {
+			/* Only the block asked for matters; its neighbours may be bad. */
+			nr = 1;
+			if (fusion_rw_blocks(fs, &fs->journal, REQ_OP_READ | REQ_META, blocknr, 0,
+					     nr)) {
+				rd->nr_read = 0;
+				return NULL;
+			}
+		}
+		rd->at = seg;
+		rd->pos = pos;
+		rd->nr_read = nr;
+	}
+	return page_address(fs->journal.buf[pos - rd->pos]);
+}
+
+/* -- what is found --------------------------------------------------------------------------- */
+
+static int fusion_land_apply(void *ctx, const struct fusion_segment *seg, u32 pos,
+			     const struct fusion_entry *entry)
+{
+	struct reader *rd = ctx;
+	struct fusion *fs = rd->fs;
+	struct fusion_land *land = &fs->land;
+	const u32 word = fs->map[entry->lext], place = rd->place[seg - rd->seg];
+	u32 before;
+
+	/* Of an extent that was moved or discarded: the bit is cleared with the next record. */
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
+		return 0;
+	if (fusion_word_state(word) != FUSION_STABLE) {
+		DMERR("%s: landing log: extent %u is partial, and has an entry in fast slot %u",
+		      dm_table_device_name(fs->ti->table), entry->lext, seg->slot);
+		return -EILSEQ;
+	}
+	before = fusion_land_find(land, entry->lext, entry->block);
+	if (before != FUSION_LAND_NONE)
+		fusion_land_remove(land, before);
+	fusion_land_insert(land, place * land->blocks + pos, entry->lext, entry->block);
+	return 0;
+}
+
+static void fusion_land_ends(void *ctx, const struct fusion_segment *seg, u32 end)
+{
+	struct reader *rd = ctx;
+
+	rd->fs->land.segment[rd->place[seg - rd->seg]].end = end;
+}
+
+static int fusion_land_replay(struct reader *rd)
+{
+	struct fusion *fs = rd->fs;
+	struct fusion_landing *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	int r;
+
+	if (!l)
+		return -ENOMEM;
+	l->sb = &fs->sb;
+	l->seg = rd->seg;
+	l->nr = rd->nr;
+	l->from = fs->land.ended;
+	l->read = fusion_land_read;
+	l->apply = fusion_land_apply;
+	l->ends = fusion_land_ends;
+	l->ctx = rd;
+	r = fusion_landing_replay(l);
+	if (r && l->bad)
+		DMERR("%s: landing log: block %u of fast slot %u: %s",
+		      dm_table_device_name(fs->ti->table), l->bad_pos, l->bad->slot, l->why);
+	else if (r)
+		DMERR("%s: landing log: %s", dm_table_device_name(fs->ti->table), l->why);
+	fs->land.ended = l->at;
+	if (!r && l->nr_walked && !(fs->sb.flags & FUSION_SB_CLEAN))
+		DMINFO("%s: landing log: %llu batches behind the last commit",
+		       dm_table_device_name(fs->ti->table), l->nr_walked);
+	kfree(l);
+	return r;
+}
+
+/* The log goes on behind all segments that there are. Return: 0 or -EILSEQ. */
+static int fusion_land_close(struct reader *rd)
+{
+	struct fusion_landed *ended = &rd->fs->land.ended;
+
+	if (rd->nr)
+		ended->segno = max(ended->segno, rd->seg[rd->nr - 1].segno + 1);
+	ended->pos = 0;
+	rd->fs->land.next_segno = ended->segno;
+	rd->fs->land.at = *ended;
+	rd->fs->land.csum = ended->csum;
+	if (ended->segno <= FUSION_MAX_SEGNO)
+		return 0;
+	DMERR("%s: landing log: no number is left for another segment",
+	      dm_table_device_name(rd->fs->ti->table));
+	return -EILSEQ;
+}
+
+/* -- all of it ------------------------------------------------------------------------------- */
+
+static int fusion_land_claim(struct fusion *fs, struct fusion_land_segment *seg)
+{
+	const u32 word = fusion_word(FUSION_STABLE, FUSION_FAST, seg->slot);
+
+	if (fusion_slot_claim(fs, word)) {
+		DMERR("%s: landing log: a segment lies on the slot of an extent: fast slot %u",
+		      dm_table_device_name(fs->ti->table), seg->slot);
+		return -EILSEQ;
+	}
+	fs->land.nr++;
+	return 0;
+}
+
+static int fusion_land_compare(const void *a, const void *b)
+{
+	const struct fusion_segment *sa = a, *sb = b;
+
+	return sa->segno < sb->segno ? -1 : sa->segno > sb->segno;
+}
+
+/* Take the slots of the segments, and put them into the order of their numbers. */
+static int fusion_land_list(struct reader *rd)
+{
+	struct fusion *fs = rd->fs;
+	struct fusion_land *land = &fs->land;
+	u32 i;
+	int r;
+
+	for (i = 0; i < land->max; i++) {
+		struct fusion_land_segment *seg = &land->segment[i];
+
+		if (seg->state != FUSION_LAND_LISTED)
+			continue;
+		r = fusion_land_claim(fs, seg);
+		if (r)
+			return r;
+		rd->seg[rd->nr++] = (struct fusion_segment){
+			.slot = seg->slot,
+			.segno = seg->segno,
+			.key = seg->key,
+			.end = seg->end,
+			.live = land->recorded + (size_t)i * land->bitmap_bytes,
+		};
+	}
+	sort(rd->seg, rd->nr, sizeof(*rd->seg), fusion_land_compare, NULL);
+	for (i = 0; i < rd->nr; i++)
+		rd->place[i] = (rd->seg[i].live - land->recorded) / land->bitmap_bytes;
+	return 0;
+}
+
+int fusion_land_load(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	struct reader rd = { .fs = fs };
+	int r = 0;
+
+	if (!land->max)
+		return 0;
+	if (!land->ended.segno)
+		land->ended = FUSION_LANDED_NOWHERE;
+	rd.seg = kvcalloc(land->max, sizeof(*rd.seg), GFP_KERNEL);
+	rd.place = kvcalloc(land->max, sizeof(*rd.place), GFP_KERNEL);
+	if (!rd.seg || !rd.place)
+		r = -ENOMEM;
+	if (!r)
+		r = fusion_land_list(&rd);
+	if (!r)
+		r = fusion_land_replay(&rd);
+	if (!r)
+		r = fusion_land_close(&rd);
+	kvfree(rd.place);
+	kvfree(rd.seg);
+	return r;
+}
+
+int fusion_land_allowed(const struct fusion *fs)
+{
+	if (!fs->land.max || (!fs->grows && !fs->shrinks && !fs->old.joins &&
+			      !fusion_sb_has_old(&fs->sb)))
+		return 0;
+	DMERR("%s: the set has a landing log: it can neither change its size nor replace a member",
+	      dm_table_device_name(fs->ti->table));
+	return -EOPNOTSUPP;
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: a round of the drain of the landing log: blocks are copied to their places on the slow
+ * member, and then their entries die. When there are rounds, dm-fusion-land-drain.c decides.
+ *
+ * The mover does that, in these steps:
+ *
+ *  1. Mark live entries (FUSION_LAND_MARKED), those of the oldest segments first. No write may be
+ *     over them. From here on, a write to such a block waits until the end of the round.
+ *  2. Drain: writes that were sent before have ended.
+ *  3. Copy, in the order of the slow member. Blocks that lie side by side on both members are one
+ *     copy. Each copy is in an epoch: it has looked at the marks first, so neither the segment nor
+ *     the slot is given to anybody else meanwhile (INV2, INV21).
+ *  4. Flush the slow member. Up to here the copies have not made it count as written, so no flush
+ *     of a user waits for them: the log still has the blocks.
+ *  5. What still has its mark dies. The next commit records that (INV20).
+ *
+ * The mark goes with the entry, so an entry that has died meanwhile, or that a newer one has taken
+ * the place of, is left alone, whatever its position is used for now. Extents that have entries are
+ * on the slow member, and only the mover moves them. So an entry with a mark has the extent, and
+ * the slot, that it had in step 1.
+ *
+ * A copy of several blocks that fails is tried again block by block. A block that cannot be copied
+ * keeps its entry.
+ */
+#include <linux/mm.h>
+#include <linux/sort.h>
+
+#include "dm-fusion.h"
+
+/* Blocks in a round, and copies under way, while the slow member is idle, and beside users. */
+#define IDLE_ROUND	1024U
+#define BUSY_ROUND	32U
+#define IDLE_COPIES	8U
+#define BUSY_COPIES	2U
+/* Most blocks in a copy. */
+#define LONGEST		64U
+/* Entries that die under one lock. */
+#define CHUNK		64U
+
+/* What has become of a block in a round. */
+enum fate {
+	TAKEN,
+	COPIED,
+	DOUBTED,	/* a copy of several blocks has failed: try each alone */
+	FAILED,
+};
+
+/* A block in a round. */
+struct block {
+	sector_t to;
+	u32 pos;
+	u32 fate;
+};
+
+/* A copy under way. */
+struct copy {
+	struct fusion *fs;
+	struct fusion_io io;		/* for its epoch alone */
+	struct completion done;
+	u32 first;			/* of the round's blocks */
+	u32 nr;				/* 0: there is none */
+	bool read_failed;
+	bool write_failed;
+};
+
+struct round {
+	struct copy copies[IDLE_COPIES];
+	struct fusion_drained *counts;
+	u32 nr;
+	struct block block[IDLE_ROUND];
+};
+
+/* -- step 1 ---------------------------------------------------------------------------------- */
+
+static bool fusion_drain_bit(const struct fusion_land *land, const u8 *bitmaps, u32 pos)
+{
+	const u32 block = pos % land->blocks;
+
+	return bitmaps[pos / land->blocks * land->bitmap_bytes + block / 8] >> block % 8 & 1;
+}
+
+u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end)
+{
+	u32 i, found = land->max;
+
+	for (i = 0; i < land->max; i++) {
+		const struct fusion_land_segment *seg = &land->segment[i];
+
+		if (seg->state == FUSION_LAND_LISTED && seg->nr_live && seg->segno >= *segno &&
+		    seg->segno < end) {
+			end = seg->segno;
+			found = i;
+		}
+	}
+	*segno = end;
+	return found;
+}
+
+/* Take the block at @pos, if that is possible. fs->lock and land->lock held. */
+static void fusion_drain_mark(struct fusion *fs, struct round *round, u32 pos)
+{
+	struct fusion_land_entry *entry = &fs->land.entry[pos];
+	const u32 word = READ_ONCE(fs->map[entry->lext]);
+
+	if (fusion_drain_bit(&fs->land, fs->land.uncopied, pos)) {
+		round->counts->given_up++;
+		return;
+	}
+	if (entry->flags || !fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
+	    fusion_word_state(word) != FUSION_STABLE) {
+		round->counts->in_the_way++;
+		return;
+	}
+	entry->flags = FUSION_LAND_MARKED;
+	round->block[round->nr++] = (struct block){
+		.to = fusion_word_sector(fs, word) + entry->block * FUSION_BLOCK_SECTORS,
+		.pos = pos,
+	};
+}
+
+/* Take up to @max blocks of segments with numbers below @end. */
+static void fusion_drain_take(struct fusion *fs, struct round *round, u32 max, u64 end)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	u64 segno;
+	u32 i, pos;
+
+	for (segno = 0; round->nr < max; segno++) {
+		spin_lock_irq(&fs->lock);
+		i = fusion_drain_oldest(land, &segno, end);
+		if (i == land->max) {
+			spin_unlock_irq(&fs->lock);
+			break;
+		}
+		spin_lock_irqsave(&land->lock, flags);
+		for (pos = i * land->blocks; pos < (i + 1) * land->blocks && round->nr < max; pos++)
+			if (fusion_drain_bit(land, land->live, pos))
+				fusion_drain_mark(fs, round, pos);
+		spin_unlock_irqrestore(&land->lock, flags);
+		spin_unlock_irq(&fs->lock);
+		cond_resched();
+	}
+}
+
+static int fusion_drain_compare(const void *a, const void *b)
+{
+	const struct block *ba = a, *bb = b;
+
+	return ba->to < bb->to ? -1 : ba->to > bb->to;
+}
+
+/* -- step 3 ---------------------------------------------------------------------------------- */
+
+/* Does the block at @i lie behind the one before it, on both members? */
+static bool fusion_drain_continues(const struct fusion *fs, const struct round *round, u32 i)
+{
+	const struct block *block = &round->block[i];
+
+	return block->to == block[-1].to + FUSION_BLOCK_SECTORS &&
+	       block->pos == block[-1].pos + 1 && block->pos % fs->land.blocks;
+}
+
+/* Is it still what was taken? land->lock held. */
+static bool fusion_drain_has_mark(const struct fusion *fs, u32 pos)
+{
+	return fs->land.entry[pos].flags == FUSION_LAND_MARKED;
+}
+
+static void fusion_drain_copied(int read_err, unsigned long write_err, void *context)
+{
+	struct copy *copy = context;
+
+	copy->read_failed = read_err;
+	copy->write_failed = write_err;
+	fusion_leave(copy->fs, &copy->io);
+	complete(&copy->done);
+}
+
+/* Copy up to @longest blocks from @first on. Return: how many have been seen to. */
+static u32 fusion_drain_begin(struct fusion *fs, struct round *round, struct copy *copy, u32 first,
+			      u32 longest)
+{
+	const struct block *block = &round->block[first];
+	struct fusion_land *land = &fs->land;
+	struct dm_io_region from, to;
+	unsigned long flags;
+	u32 nr = 0;
+
+	spin_lock_irq(&fs->lock);
+	spin_lock_irqsave(&land->lock, flags);
+	while (nr < longest && first + nr < round->nr &&
+	       (!nr || fusion_drain_continues(fs, round, first + nr)) &&
+	       fusion_drain_has_mark(fs, block[nr].pos))
+		nr++;
+	if (nr) {
+		/* In the section that has looked at the marks, as fusion_pin_slot(). */
+		rcu_read_lock_sched();
+		fusion_enter(fs, &copy->io);
+		rcu_read_unlock_sched();
+	}
+	spin_unlock_irqrestore(&land->lock, flags);
+	spin_unlock_irq(&fs->lock);
+	if (!nr)
+		return 1;
+
+	copy->fs = fs;
+	copy->first = first;
+	copy->nr = nr;
+	init_completion(&copy->done);
+	from.bdev = fs->dev[FUSION_FAST]->bdev;
+	from.sector = fusion_land_sector(fs, block->pos);
+	from.count = nr * FUSION_BLOCK_SECTORS;
+	to.bdev = fs->dev[FUSION_SLOW]->bdev;
+	to.sector = block->to;
+	to.count = from.count;
+	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_drain_copied, copy);
+	return nr;
+}
+
+/* Wait for a copy, if there is one. */
+static void fusion_drain_finish(struct fusion *fs, struct round *round, struct copy *copy)
+{
+	enum fate fate;
+	u32 i;
+
+	if (!copy->nr)
+		return;
+	wait_for_completion(&copy->done);
+	if (copy->read_failed)
+		fusion_member_failed(fs, FUSION_FAST);
+	if (copy->write_failed)
+		fusion_member_failed(fs, FUSION_SLOW);
+	fate = !copy->read_failed && !copy->write_failed ? COPIED : copy->nr > 1 ? DOUBTED : FAILED;
+	for (i = copy->first; i < copy->first + copy->nr; i++)
+		round->block[i].fate = fate;
+	copy->nr = 0;
+	fusion_mover_tick(fs);
+}
+
+bool fusion_drain_quiet(struct fusion *fs)
+{
+	if (fusion_is_idle(fs))
+		return true;
+	fusion_look_at_slow(fs);
+	return !READ_ONCE(fs->land.waiting) &&
+	       fusion_now_ms() - fs->mover.slow_used_ms >= READ_ONCE(fs->opt.idle);
+}
+
+/* @quiet: it was when the round began. */
+static bool fusion_drain_may_go_on(struct fusion *fs, const struct fusion_force *force, bool quiet)
+{
+	if (READ_ONCE(fs->mover.stopping) || (force && READ_ONCE(force->abandoned)))
+		return false;
+	return !(quiet && !fusion_drain_quiet(fs)) && !fusion_gate_ready(fs);
+}
+
+/* Copy the blocks with this fate, up to @longest at once. */
+static void fusion_drain_copy(struct fusion *fs, struct round *round, enum fate fate, u32 longest,
+			      const struct fusion_force *force, bool quiet)
+{
+	const u32 most = quiet ? IDLE_COPIES : BUSY_COPIES;
+	u32 i = 0, next = 0;
+
+	while (i < round->nr) {
+		if (round->block[i].fate != fate) {
+			i++;
+			continue;
+		}
+		fusion_drain_finish(fs, round, &round->copies[next]);
+		if (!fusion_drain_may_go_on(fs, force, quiet))
+			break;
+		i += fusion_drain_begin(fs, round, &round->copies[next], i, longest);
+		next = (next + 1) % most;
+	}
+	for (i = 0; i < most; i++)
+		fusion_drain_finish(fs, round, &round->copies[i]);
+}
+
+/* -- step 5 ---------------------------------------------------------------------------------- */
+
+/* The end of a block. fs->lock and land->lock held. */
+static void fusion_drain_end_block(struct fusion *fs, struct round *round,
+				   const struct block *block, bool durable)
+{
+	struct fusion_land *land = &fs->land;
+	const u32 bit = block->pos % land->blocks;
+
+	if (!fusion_drain_has_mark(fs, block->pos))
+		return;
+	land->entry[block->pos].flags = 0;
+	if (block->fate == COPIED && durable) {
+		fusion_land_kill(land, block->pos);
+		round->counts->copied++;
+	} else if (block->fate == DOUBTED || block->fate == FAILED) {
+		land->uncopied[block->pos / land->blocks * land->bitmap_bytes + bit / 8] |=
+			1 << bit % 8;
+		round->counts->failed++;
+	}
+}
+
+static void fusion_drain_end(struct fusion *fs, struct round *round, bool durable)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	u32 i, end;
+
+	for (i = 0; i < round->nr; i = end) {
+		end = min(i + CHUNK, round->nr);
+		spin_lock_irq(&fs->lock);
+		spin_lock_irqsave(&land->lock, flags);
+		for (; i < end; i++)
+			fusion_drain_end_block(fs, round, &round->block[i], durable);
+		spin_unlock_irqrestore(&land->lock, flags);
+		fusion_land_wake(fs);
+		spin_unlock_irq(&fs->lock);
+		cond_resched();
+	}
+	if (round->counts->copied)
+		fusion_commit_soon(fs);
+}
+
+/* -- a round --------------------------------------------------------------------------------- */
+
+/* All steps; @round is all zeros. */
+static void fusion_drain_steps(struct fusion *fs, struct round *round, u64 end,
+			       const struct fusion_force *force, bool quiet)
+{
+	bool copied = false;
+	u32 i;
+
+	fusion_drain_take(fs, round, quiet ? IDLE_ROUND : BUSY_ROUND, end);
+	round->counts->taken = round->nr;
+	if (!round->nr)
+		return;
+	fs->mover.look_usable = false;
+	fusion_drain(fs);
+	sort(round->block, round->nr, sizeof(*round->block), fusion_drain_compare, NULL);
+	fusion_drain_copy(fs, round, TAKEN, LONGEST, force, quiet);
+	fusion_drain_copy(fs, round, DOUBTED, 1, force, quiet);
+	for (i = 0; i < round->nr; i++)
+		copied |= round->block[i].fate == COPIED;
+	if (copied)
+		fusion_mark_written(fs, FUSION_SLOW);
+	fusion_drain_end(fs, round, copied && !fusion_flush_slow(fs));
+}
+
+int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force, bool quiet,
+		       struct fusion_drained *counts)
+{
+	struct round *round;
+
+	*counts = (struct fusion_drained){ };
+	/* before any write has to wait for the round */
+	if (fusion_gate_ready(fs))
+		return -EIO;
+	/* in the background, there is another time */
+	round = kvzalloc(sizeof(*round), GFP_NOIO | __GFP_NOWARN | (force ? 0 : __GFP_NORETRY));
+	if (!round)
+		return -ENOMEM;
+	round->counts = counts;
+	fusion_drain_steps(fs, round, end, force, quiet);
+	kvfree(round);
+	return 0;
+}

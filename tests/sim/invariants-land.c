@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A look into the target: does its landing log agree with the map, and with itself? */
+#include "dm-fusion.h"
+#include "dm-fusion-land-batch.h"
+#include "dm-fusion-landing.h"
+
+#include "invariants.h"
+
+/* Entries count only for extents that are whole, on the slow member (INV18). */
+static void check_entry(const struct fusion *fs, u32 pos)
+{
+	const struct fusion_land_entry *e = &fs->land.entry[pos];
+	u32 word = fs->map[e->lext];
+
+	if (fusion_land_find(&fs->land, e->lext, e->block) != pos)
+		sim_fail("landing log: block %u of extent %u is not found at position %u",
+			 e->block, e->lext, pos);
+	if (!test_bit(e->lext, fs->land.has))
+		sim_fail("landing log: extent %u has entries, and no bit", e->lext);
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
+	    fusion_word_state(word) == FUSION_OPEN)
+		sim_fail("INV18: extent %u has entries, and the word %x", e->lext, word);
+}
+
+static void check_segment(const struct fusion *fs, u32 i, unsigned long **taken)
+{
+	const struct fusion_land *land = &fs->land;
+	const struct fusion_land_segment *seg = &land->segment[i];
+	const u8 *live = land->live + i * land->bitmap_bytes;
+	u32 pos, nr = 0;
+
+	if (!test_bit(seg->slot, fs->slots.used[FUSION_FAST].bits))
+		sim_fail("INV21: a segment lies on fast slot %u, which is free", seg->slot);
+	if (__test_and_set_bit(seg->slot, taken[FUSION_FAST]))
+		sim_fail("INV3: a segment shares fast slot %u", seg->slot);
+	for (pos = 0; pos < land->blocks; pos++) {
+		if (!(live[pos / 8] >> pos % 8 & 1))
+			continue;
+		nr++;
+		if (pos >= seg->end)
+			sim_fail("landing log: an entry behind the end of its segment");
+		check_entry(fs, i * land->blocks + pos);
+	}
+	if (nr != seg->nr_live)
+		sim_fail("landing log: %u entries in a segment, %u counted", nr, seg->nr_live);
+	if (nr && seg->state != FUSION_LAND_LISTED)
+		sim_fail("INV21: a segment that is freed has %u entries", nr);
+	if (!nr && seg->state == FUSION_LAND_LISTED && seg->segno < land->ended.segno &&
+	    !seg->dirty && !seg->steps && !land->all && fusion_mode(fs) == FUSION_RW)
+		sim_fail("landing log: a segment without entries stays");
+	if (seg->segno >= land->next_segno)
+		sim_fail("landing log: segment %llu is from the future", seg->segno);
+	if (seg->segno < land->ended.segno && seg->state == FUSION_LAND_LISTED && !seg->ends &&
+	    !seg->dirty && !land->all && fs->loaded && !fs->read_only && land->opens)
+		sim_fail("landing log: nobody records where segment %llu ends", seg->segno);
+}
+
+/* The @i-th of the blocks on their way is that at @pos; its extent is still whole, and slow. */
+static void check_flight(const struct fusion *fs, u32 i, u32 pos)
+{
+	const struct fusion_land *land = &fs->land;
+	const struct fusion_land_entry *e = &land->entry[pos];
+	u32 word = fs->map[e->lext];
+
+	if (i >= land->nr_flight ||
+	    land->flight[(land->flight_first + i) % FUSION_LAND_FLIGHT] != pos)
+		sim_fail("landing log: the block at position %u is not on its way", pos);
+	if (!test_bit(e->lext, land->has))
+		sim_fail("landing log: extent %u has blocks on their way, and no bit", e->lext);
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
+	    fusion_word_state(word) == FUSION_OPEN)
+		sim_fail("INV18: extent %u has blocks on their way, and the word %x", e->lext,
+			 word);
+}
+
+/* Batches follow each other from the end of the log on, in segments that are durably open. */
+static void check_batches(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+	u32 i, k, flight = 0, sent = 0;
+
+	for (i = 0; i < land->nr_batches; i++) {
+		const struct fusion_land_batch *b =
+			&land->batch[(land->first_batch + i) % FUSION_LAND_BATCHES];
+		const struct fusion_land_segment *seg = &land->segment[b->place];
+
+		if (b->seq != land->ended.seq + 1 + i)
+			sim_fail("INV19: batch %llu is number %u behind batch %llu", b->seq, i,
+				 land->ended.seq);
+		if (seg->state != FUSION_LAND_LISTED || seg->steps & BIT(FUSION_LAND_NEW) ||
+		    seg->segno < land->ended.segno)
+			sim_fail("landing log: batch %llu in a segment that is not open", b->seq);
+		if (b->pos + 1 + b->count > fusion_segment_room(&fs->sb))
+			sim_fail("landing log: batch %llu has no room", b->seq);
+		for (k = 0; k < b->count; k++, flight++)
+			check_flight(fs, flight, b->place * land->blocks + b->pos + 1 + k);
+		sent += b->state == FUSION_BATCH_SENT;
+	}
+	if (flight != land->nr_flight || sent != land->nr_sent || sent > FUSION_LAND_SENT)
+		sim_fail("landing log: %u blocks fly, %u batches are sent; %u and %u counted",
+			 flight, sent, land->nr_flight, land->nr_sent);
+	if (land->flushed_seq > land->ended.seq)
+		sim_fail("landing log: batch %llu is durable, and %llu has not ended",
+			 land->flushed_seq, land->ended.seq + 1);
+}
+
+void check_landing(const void *private, unsigned long **taken)
+{
+	const struct fusion *fs = private;
+	const struct fusion_land *land = &fs->land;
+	u32 i, nr = 0, dirty = 0, chained = 0, live = 0, pos;
+
+	for (i = 0; i < land->max; i++) {
+		if (land->segment[i].state == FUSION_LAND_UNUSED)
+			continue;
+		nr++;
+		dirty += land->segment[i].dirty;
+		live += land->segment[i].nr_live;
+		check_segment(fs, i, taken);
+	}
+	if (nr != land->nr || dirty != land->dirty)
+		sim_fail("landing log: %u segments, %u of them dirty; %u and %u counted", nr,
+			 dirty, land->nr, land->dirty);
+	for (i = 0; i < 1U << land->hash_bits && land->max; i++)
+		for (pos = land->bucket[i]; pos != FUSION_LAND_NONE; pos = land->next[pos])
+			chained++;
+	if (chained != live || live != land->nr_live)
+		sim_fail("landing log: %u entries in buckets, %u in segments, %u counted", chained,
+			 live, land->nr_live);
+	if (land->max)
+		check_batches(fs);
+}
+
+u32 set_land_left(const void *private)
+{
+	const struct fusion_land *land = &((const struct fusion *)private)->land;
+
+	/* the segment that is being filled stays, and those that are open ahead */
+	return land->opens ? land->nr_live : land->nr;
+}

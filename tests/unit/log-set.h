@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A set with a landing log, in two image files. */
+#ifndef LOG_SET_H
+#define LOG_SET_H
+
+#include "image-blocks.h"
+#include "fusionctl.h"
+#include "landing-log.h"
+#include "meta.h"
+#include "nobody.h"
+
+#define LOG_SLOTS	12U		/* that are kept for the log; it has LOG_SEGMENTS */
+#define LOG_LEXTS	64U
+
+struct log_set {
+	struct image im;
+	struct landing_log g;
+	u32 lext[LOG_LEXTS];		/* extents that lie on the slow member, and are stable */
+	u32 nr;
+};
+
+/* Up to LOG_LEXTS extents that are like this. */
+static inline u32 log_extents(const struct image *im, enum fusion_dev dev, enum fusion_state state,
+			      u32 *lext)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < im->side[0].sb.nr_lexts && n < LOG_LEXTS; i++)
+		if (fusion_word_mapped(im->word[i]) &&
+		    fusion_word_dev(im->word[i]) == (u32)dev &&
+		    fusion_word_state(im->word[i]) == (u32)state)
+			lext[n++] = i;
+	return n;
+}
+
+/* A set that may have a log, open, with an empty log in slots that nothing else has. */
+static inline void log_set_make(struct log_set *l, u64 seed)
+{
+	struct image *im = &l->im;
+	u32 slot[LOG_SEGMENTS];
+
+	image_format(im, seed, FAST_SECTORS, SLOW_SECTORS);
+	for (int dev = 0; dev < 2; dev++) {
+		im->side[dev].sb.incompat = FUSION_INCOMPAT_LANDING;
+		im->side[dev].sb.nr_lexts -= LOG_SLOTS;
+	}
+	im->side[FUSION_FAST].sb.landing_slots = LOG_SLOTS;
+	for (u32 i = 0; i < LOG_SEGMENTS; i++)
+		slot[i] = image_free_slot(im, FUSION_FAST, U32_MAX);
+	image_activate(im);
+	image_work(im, 20);
+	l->nr = log_extents(im, FUSION_SLOW, FUSION_STABLE, l->lext);
+	REQUIRE(l->nr > 4);
+
+	log_init(&l->g, im->side[0].sb.extent_sectors, seed);
+	l->g.sb = im->side[FUSION_FAST].sb;
+	for (u32 i = 0; i < LOG_SEGMENTS; i++)
+		l->g.seg[i].slot = slot[i];
+	l->g.lexts = l->lext;
+	l->g.nr_lexts = l->nr;
+}
+
+/* Write what the log has to the fast member. */
+static inline void log_set_write(struct log_set *l)
+{
+	for (u32 i = 0; i < LOG_SEGMENTS; i++)
+		memcpy(l->im.mem[FUSION_FAST] + FUSION_BLOCK_SIZE *
+		       fusion_segment_blocknr(&l->g.sb, l->g.seg[i].slot, 0), l->g.mem[i],
+		       l->g.sb.extent_sectors * 512);
+}
+
+/* Record it in the journal: all segments, and how far it is durable. */
+static inline void log_set_record(struct log_set *l)
+{
+	struct fusion_record rec[LOG_SEGMENTS + 1];
+
+	for (u32 i = 0; i < l->g.nr; i++)
+		rec[i] = (struct fusion_record){ .op = FUSION_OP_SEGMENT,
+						 .segment = l->g.seg[i] };
+	rec[l->g.nr] = (struct fusion_record){ .op = FUSION_OP_LANDED, .landed = l->g.from };
+	image_records(&l->im, FUSION_FAST, rec, l->g.nr + 1);
+}
+
+static inline void log_set_free(struct log_set *l)
+{
+	log_exit(&l->g);
+	image_free(&l->im);
+}
+
+#endif

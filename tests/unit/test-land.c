@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The index of the landing log: the same as a list of what is where, and as small as promised. */
+#include <errno.h>
+
+#include "dm-fusion-land.h"
+
+#include "unit.h"
+
+#define SEGMENTS	5U
+#define BLOCKS		16U
+#define LEXTS		7U
+#define POSITIONS	(SEGMENTS * BLOCKS)
+#define STEPS		20000U
+
+/* Where the simulator's kernel would let other tasks run, and its locks. */
+int sim_preempt_left = 1;
+
+void sim_preempt(void)
+{
+	sim_preempt_left = 1;
+}
+
+void sim_lock(spinlock_t *lock, bool may_nest, unsigned long *flags)
+{
+	REQUIRE(!lock->held && may_nest && flags);
+	lock->held = true;
+}
+
+void sim_unlock(spinlock_t *lock, const unsigned long *flags)
+{
+	REQUIRE(lock->held && flags);
+	lock->held = false;
+}
+
+/* Allocations that succeed before one fails, and their bytes. */
+static unsigned int memory = -1U;
+static size_t bytes;
+
+bool sim_out_of_memory(void)
+{
+	return !memory || !memory--;
+}
+
+bool sim_memory_is_scarce(void)
+{
+	return false;
+}
+
+void *sim_alloc(size_t size, bool zero)
+{
+	bytes += size;
+	return zero ? calloc(1, size) : malloc(size);
+}
+
+void sim_free(const void *p)
+{
+	free((void *)p);
+}
+
+/* What is where. */
+struct list {
+	struct fusion_land land;
+	u32 at[LEXTS][BLOCKS];
+	bool used[POSITIONS];
+	u64 seed;
+};
+
+static void begin(struct list *l, u64 seed)
+{
+	memset(l, 0, sizeof(*l));
+	memset(l->at, 0xff, sizeof(l->at));
+	l->seed = seed;
+	REQUIRE_EQ(fusion_land_init(&l->land, SEGMENTS, BLOCKS, LEXTS), 0);
+}
+
+static void check_run(const struct list *l, u32 lext, u32 block, u32 end)
+{
+	const u32 *at = l->at[lext];
+	u32 nr = 1, pos;
+
+	while (block + nr < end &&
+	       (at[block] == FUSION_LAND_NONE ? at[block + nr] == FUSION_LAND_NONE :
+		at[block + nr] == at[block] + nr &&
+		at[block + nr] / BLOCKS == at[block] / BLOCKS))
+		nr++;
+	REQUIRE_EQ(fusion_land_run(&l->land, lext, block, end, &pos), nr);
+	REQUIRE_EQ(pos, at[block]);
+}
+
+static void check(const struct list *l)
+{
+	const struct fusion_land *land = &l->land;
+	u32 lext, block, pos, nr[SEGMENTS] = {};
+
+	for (lext = 0; lext < LEXTS; lext++)
+		for (block = 0; block < BLOCKS; block++)
+			REQUIRE_EQ(fusion_land_find(land, lext, block), l->at[lext][block]);
+	for (pos = 0; pos < POSITIONS; pos++) {
+		const u8 *live = land->live + pos / BLOCKS * land->bitmap_bytes;
+
+		REQUIRE_EQ(live[pos % BLOCKS / 8] >> pos % 8 & 1, l->used[pos]);
+		nr[pos / BLOCKS] += l->used[pos];
+	}
+	for (pos = 0; pos < SEGMENTS; pos++)
+		REQUIRE_EQ(land->segment[pos].nr_live, nr[pos]);
+}
+
+static void insert(struct list *l, u32 pos, u32 lext, u32 block)
+{
+	fusion_land_insert(&l->land, pos, lext, block);
+	l->at[lext][block] = pos;
+	l->used[pos] = true;
+}
+
+/* Enter a block, where there is room for it; often those that follow it as well. */
+static void some(struct list *l)
+{
+	u32 pos = rnd_below(&l->seed, POSITIONS), lext = rnd_below(&l->seed, LEXTS);
+	u32 block = rnd_below(&l->seed, BLOCKS), nr = 1 + rnd_below(&l->seed, 6);
+
+	for (; nr && pos < POSITIONS && block < BLOCKS; nr--, pos++, block++)
+		if (!l->used[pos] && l->at[lext][block] == FUSION_LAND_NONE)
+			insert(l, pos, lext, block);
+}
+
+static void test_entries(void)
+{
+	struct list l;
+	u32 i, block, lext, pos;
+
+	begin(&l, 1);
+	for (i = 0; i < STEPS; i++) {
+		pos = rnd_below(&l.seed, POSITIONS);
+		lext = rnd_below(&l.seed, LEXTS);
+		if (rnd_below(&l.seed, 4)) {
+			some(&l);
+		} else if (l.used[pos]) {
+			struct fusion_land_entry *e = &l.land.entry[pos];
+
+			e->flags = 3;
+			l.at[e->lext][e->block] = FUSION_LAND_NONE;
+			l.used[pos] = false;
+			fusion_land_remove(&l.land, pos);
+			REQUIRE_EQ(e->flags, 0);
+		} else if (!rnd_below(&l.seed, 8)) {
+			for (block = 0; block < BLOCKS; block++) {
+				if (l.at[lext][block] != FUSION_LAND_NONE)
+					l.used[l.at[lext][block]] = false;
+				l.at[lext][block] = FUSION_LAND_NONE;
+			}
+			fusion_land_kill_extent(&l.land, lext);
+		}
+		block = rnd_below(&l.seed, BLOCKS);
+		check_run(&l, lext, block, block + 1 + rnd_below(&l.seed, BLOCKS - block));
+		if (!(i % 16))
+			check(&l);
+	}
+	fusion_land_exit(&l.land);
+}
+
+/* What dies is to be recorded, once for a segment; then the extent may go. */
+static void test_deaths(void)
+{
+	struct list l;
+
+	begin(&l, 2);
+	REQUIRE(!fusion_land_has(&l.land, 3));
+	insert(&l, 2, 3, 5);
+	insert(&l, 3, 3, 6);
+	insert(&l, BLOCKS, 3, 7);
+	REQUIRE(fusion_land_has(&l.land, 3));
+	REQUIRE(fusion_land_still_has(&l.land, 3, false));
+	REQUIRE(!fusion_land_still_has(&l.land, 2, false));
+	fusion_land_kill(&l.land, 2);
+	fusion_land_kill(&l.land, 3);
+	REQUIRE_EQ(l.land.dirty, 1);
+	REQUIRE(l.land.segment[0].dirty && !l.land.segment[1].dirty);
+	fusion_land_kill_extent(&l.land, 3);
+	REQUIRE_EQ(l.land.dirty, 2);
+	REQUIRE(fusion_land_still_has(&l.land, 3, false));
+	l.land.dirty = 0;
+	REQUIRE(fusion_land_still_has(&l.land, 3, true));
+	REQUIRE(!fusion_land_still_has(&l.land, 3, false));
+	REQUIRE(!fusion_land_has(&l.land, 3));
+	fusion_land_exit(&l.land);
+}
+
+/* A block on its way is not found; once it is there, it has superseded the older one. */
+static void test_flight(void)
+{
+	struct list l;
+	u32 i;
+
+	begin(&l, 4);
+	fusion_land_begin(&l.land, 1, 3, 5);
+	fusion_land_begin(&l.land, 2, 3, 6);
+	fusion_land_begin(&l.land, BLOCKS + 1, 3, 5);
+	REQUIRE(fusion_land_has(&l.land, 3) && fusion_land_still_has(&l.land, 3, false));
+	REQUIRE(fusion_land_flies(&l.land, 3, 5) && fusion_land_flies(&l.land, 3, 6));
+	REQUIRE(fusion_land_flies(&l.land, 3, FUSION_LAND_NONE));
+	REQUIRE(!fusion_land_flies(&l.land, 3, 7) && !fusion_land_flies(&l.land, 2, 5));
+	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), FUSION_LAND_NONE);
+	fusion_land_arrive(&l.land);
+	fusion_land_arrive(&l.land);
+	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), 1);
+	REQUIRE(fusion_land_flies(&l.land, 3, 5) && !fusion_land_flies(&l.land, 3, 6));
+	REQUIRE_EQ(l.land.dirty, 0);
+	fusion_land_arrive(&l.land);
+	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), BLOCKS + 1);
+	REQUIRE_EQ(fusion_land_find(&l.land, 3, 6), 2);
+	REQUIRE(l.land.segment[0].older && !l.land.segment[0].dead && !l.land.deaths);
+	REQUIRE_EQ(l.land.segment[0].nr_live, 1);
+	REQUIRE_EQ(l.land.segment[1].nr_live, 1);
+	REQUIRE_EQ(l.land.dirty, 1);
+	/* they go round in a ring */
+	for (i = 0; i < 2 * FUSION_LAND_FLIGHT; i++) {
+		fusion_land_begin(&l.land, 2 * BLOCKS + i % 2, 1, 1);
+		REQUIRE(fusion_land_flies(&l.land, 1, 1));
+		fusion_land_arrive(&l.land);
+		REQUIRE_EQ(fusion_land_find(&l.land, 1, 1), 2 * BLOCKS + i % 2);
+	}
+	REQUIRE_EQ(l.land.nr_flight, 0);
+	fusion_land_exit(&l.land);
+}
+
+static void test_slots(void)
+{
+	struct list l;
+
+	begin(&l, 3);
+	l.land.segment[1] = (struct fusion_land_segment){ .slot = 7, .state = FUSION_LAND_LEFT };
+	REQUIRE(!fusion_land_within(&l.land, 0, 6));
+	REQUIRE(fusion_land_within(&l.land, 7, 7));
+	REQUIRE(!fusion_land_within(&l.land, 8, 100));
+	fusion_land_exit(&l.land);
+}
+
+/* A log of 8 GiB, in extents of any size, of a set of four million. */
+static void test_bound(void)
+{
+	const u64 area = 8ULL << 30;
+	const u32 lexts = 4U << 20;
+	u32 blocks;
+
+	for (blocks = 16; blocks <= 4096; blocks *= 2) {
+		struct fusion_land land = {};
+
+		bytes = 0;
+		REQUIRE_EQ(fusion_land_init(&land, area / FUSION_BLOCK_SIZE / blocks, blocks,
+					    lexts), 0);
+		/* a segment of 64 KiB has as much beside its entries as its entries take */
+		REQUIRE(bytes <= area * 45 / 10000 + lexts / 8 + 40ULL * land.max, "%zu", bytes);
+		fusion_land_exit(&land);
+	}
+}
+
+static void test_memory(void)
+{
+	unsigned int left;
+
+	for (left = 0; left < 11; left++) {
+		struct fusion_land land = {};
+
+		memory = left;
+		REQUIRE_EQ(fusion_land_init(&land, SEGMENTS, BLOCKS, LEXTS),
+			   left < 10 ? -ENOMEM : 0);
+		fusion_land_exit(&land);
+	}
+	memory = -1U;
+}
+
+/* A set without a log has nothing of it. */
+static void test_none(void)
+{
+	struct fusion_land land = {};
+
+	bytes = 0;
+	REQUIRE_EQ(fusion_land_init(&land, 0, BLOCKS, LEXTS), 0);
+	REQUIRE_EQ(bytes, 0);
+	REQUIRE(!fusion_land_has(&land, 0) && !fusion_land_still_has(&land, 0, false));
+	fusion_land_kill_extent(&land, 0);
+	fusion_land_exit(&land);
+}
+
+static const struct unit_test tests[] = {
+	{ "land: entries", test_entries },
+	{ "land: entries that die", test_deaths },
+	{ "land: blocks on their way", test_flight },
+	{ "land: slots of segments", test_slots },
+	{ "land: no more memory than promised", test_bound },
+	{ "land: no memory", test_memory },
+	{ "land: no log", test_none },
+};
+
+UNIT_TESTS(tests)

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The landing log of a closed set: the segments that the journal lists, and what they have. The log
+ * is read as it is when the set is opened: dm-fusion-landing.h has the rules.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fusionctl.h"
+#include "meta.h"
+#include "meta-landing.h"
+
+static const char what[] = "landing log";
+
+/* -- what the journal says -------------------------------------------------------- */
+
+void fus_log_init(struct meta_log *log)
+{
+	*log = (struct meta_log){ .from = FUSION_LANDED_NOWHERE };
+}
+
+void fus_log_free(struct meta_log *log)
+{
+	for (u32 i = 0; i < log->nr; i++)
+		free(log->seg[i]);
+	free(log->seg);
+	fus_log_init(log);
+}
+
+/* Index of the first one whose slot is not below @slot. */
+static u32 slot_index(const struct meta_log *log, u32 slot)
+{
+	u32 lo = 0, hi = log->nr;
+
+	while (lo < hi) {
+		const u32 mid = lo + (hi - lo) / 2;
+
+		if (log->seg[mid]->seg.slot < slot)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool slot_is(const struct meta_log *log, u32 i, u32 slot)
+{
+	return i < log->nr && log->seg[i]->seg.slot == slot;
+}
+
+/* The segment in this slot, a new one if there is none; NULL if memory is short. */
+static struct meta_segment *segment_get(struct meta_log *log, u32 slot)
+{
+	const u32 i = slot_index(log, slot);
+	struct meta_segment *new, **seg;
+
+	if (slot_is(log, i, slot))
+		return log->seg[i];
+	/* grows to powers of two */
+	if (!(log->nr & (log->nr - 1))) {
+		seg = realloc(log->seg, (log->nr ? 2 * (size_t)log->nr : 1) * sizeof(*seg));
+		if (!seg)
+			return NULL;
+		log->seg = seg;
+	}
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return NULL;
+	memmove(log->seg + i + 1, log->seg + i, (log->nr - i) * sizeof(*log->seg));
+	log->seg[i] = new;
+	log->nr++;
+	return new;
+}
+
+static void segment_drop(struct meta_log *log, const struct fusion_segment *seg)
+{
+	const u32 i = slot_index(log, seg->slot);
+
+	if (!slot_is(log, i, seg->slot) || log->seg[i]->seg.segno != seg->segno)
+		return;
+	free(log->seg[i]);
+	log->nr--;
+	memmove(log->seg + i, log->seg + i + 1, (log->nr - i) * sizeof(*log->seg));
+}
+
+int fus_log_apply(struct meta_log *log, const struct fusion_sb *sb,
+		  const struct fusion_record *rec)
+{
+	struct meta_segment *s;
+
+	if (rec->op == FUSION_OP_LANDED) {
+		log->from = rec->landed;
+		return 0;
+	}
+	if (rec->op == FUSION_OP_SEGFREE) {
+		segment_drop(log, &rec->segment);
+		return 0;
+	}
+	s = segment_get(log, rec->segment.slot);
+	if (!s)
+		return -ENOMEM;
+	s->seg = rec->segment;
+	s->seg.live = s->live;
+	memcpy(s->live, rec->segment.live, fusion_bitmap_bytes(sb->extent_sectors));
+	return 0;
+}
+
+/* -- what it has -------------------------------------------------------------------- */
+
+#define WINDOW_BLOCKS	64U	/* read at once */
+
+struct reading {
+	const struct offline *o;
+	const struct fusion_sb *sb;
+	const struct meta_state *st;
+	struct landing_sum sum;
+	u64 *block;		/* of each entry that counts: extent and block */
+	size_t room;
+	u32 partial;		/* an extent with entries that is partial, or U32_MAX */
+	char *buf;
+	u64 first;		/* block of the member in it, */
+	u32 nr;			/* and the number of blocks */
+};
+
+static const void *read_block(void *ctx, const struct fusion_segment *seg, u32 pos)
+{
+	struct reading *c = ctx;
+	const u64 nr = fusion_segment_blocknr(c->sb, seg->slot, pos);
+	u32 n;
+
+	if (nr < c->first || nr - c->first >= c->nr) {
+		c->first = nr;
+		n = min(WINDOW_BLOCKS, fusion_segment_blocks(c->sb) - pos);
+		c->nr = n;
+		if (fus_offline_read(c->o, nr * FUSION_BLOCK_SIZE, (size_t)n * FUSION_BLOCK_SIZE,
+				     c->buf)) {
+			/* perhaps it is another one that cannot be read */
+			c->nr = !fus_offline_read(c->o, nr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE,
+						  c->buf);
+			if (!c->nr)
+				return NULL;
+		}
+	}
+	return c->buf + (nr - c->first) * FUSION_BLOCK_SIZE;
+}
+
+/* INV18: an extent that is partial has none, as it would not be known which of them count. */
+static int count_entry(void *ctx, const struct fusion_segment *seg, u32 pos,
+		       const struct fusion_entry *entry)
+{
+	struct reading *c = ctx;
+	const u32 word = c->st->word[entry->lext];
+	u64 *more;
+
+	(void)seg;
+	(void)pos;
+	if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN)
+		c->partial = min(c->partial, entry->lext);
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) == FUSION_FAST ||
+	    fusion_word_state(word) == FUSION_OPEN) {
+		c->sum.void_entries++;
+		return 0;
+	}
+	if (c->sum.entries == c->room) {
+		c->room = c->room ? 2 * c->room : 1024;
+		more = realloc(c->block, c->room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		c->block = more;
+	}
+	c->block[c->sum.entries++] = (u64)entry->lext << 16 | entry->block;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static u64 count_blocks(struct reading *c)
+{
+	u64 blocks = 0;
+
+	if (c->sum.entries)
+		qsort(c->block, c->sum.entries, sizeof(*c->block), by_number);
+	for (u64 i = 0; i < c->sum.entries; i++)
+		blocks += !i || c->block[i] != c->block[i - 1];
+	return blocks;
+}
+
+static int by_segno(const void *a, const void *b)
+{
+	return by_number(&((const struct fusion_segment *)a)->segno,
+			 &((const struct fusion_segment *)b)->segno);
+}
+
+static struct fusion_segment *sorted(const struct meta_log *log)
+{
+	struct fusion_segment *seg = calloc(log->nr + 1, sizeof(*seg));
+
+	for (u32 i = 0; seg && i < log->nr; i++)
+		seg[i] = log->seg[i]->seg;
+	if (seg)
+		qsort(seg, log->nr, sizeof(*seg), by_segno);
+	return seg;
+}
+
+static void tell_damage(const struct fusion_landing *l, struct report *r)
+{
+	if (l->bad)
+		fus_report_add(r, LEVEL_ERROR, FAST,
+			       fusion_segment_blocknr(l->sb, l->bad->slot, l->bad_pos), what,
+			       "%s (segment %llu, block %u)", l->why,
+			       (unsigned long long)l->bad->segno, l->bad_pos);
+	else
+		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "%s", l->why);
+}
+
+static void replay(const struct meta_log *log, struct fusion_segment *seg, struct reading *c,
+		   struct report *r)
+{
+	struct fusion_landing l = {
+		.sb = c->sb, .seg = seg, .nr = log->nr, .from = log->from,
+		.read = read_block, .apply = count_entry, .ctx = c,
+	};
+	const int err = fusion_landing_replay(&l);
+
+	if (err == -ENOMEM) {
+		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "not checked: out of memory");
+	} else if (err) {
+		tell_damage(&l, r);
+	} else if (c->partial != U32_MAX) {
+		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "has blocks of extent %u, "
+			       "which is partial: it is unknown which of them count", c->partial);
+	} else {
+		c->sum.found = true;
+		c->sum.segments = log->nr;
+		c->sum.blocks = count_blocks(c);
+		c->sum.at = l.at;
+		r->landing = c->sum;
+	}
+}
+
+void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_state *st, struct report *r)
+{
+	struct reading c = {
+		.o = &meta->m[FAST].o, .sb = sb, .st = st, .partial = U32_MAX,
+		.buf = fus_offline_buffer(WINDOW_BLOCKS * FUSION_BLOCK_SIZE),
+	};
+	struct fusion_segment *seg = sorted(&st->log);
+
+	if (st->log.nr > sb->landing_slots)
+		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "has %u segments, more than "
+			       "the %u slots that are kept for it", st->log.nr, sb->landing_slots);
+	if (c.buf && seg)
+		replay(&st->log, seg, &c, r);
+	else
+		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "not checked: out of memory");
+	free(seg);
+	free(c.buf);
+	free(c.block);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The landing log of a closed set: meta-landing.c. */
+#ifndef META_LANDING_H
+#define META_LANDING_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+
+#include "dm-fusion-landing.h"
+
+struct meta;
+struct meta_state;
+struct report;
+
+/* A segment that the journal lists. */
+struct meta_segment {
+	struct fusion_segment seg;	/* its @live is the one below */
+	u8 live[FUSION_MAX_EXTENT_SECTORS / FUSION_BLOCK_SECTORS / 8];
+};
+
+/* What the journal says of the log. */
+struct meta_log {
+	struct meta_segment **seg;	/* by slot */
+	u32 nr;
+	struct fusion_landed from;	/* up to here it is durable */
+};
+
+/* What the log has. */
+struct landing_sum {
+	bool found;		/* there is one without damage; otherwise the rest is 0 */
+	u32 segments;
+	u64 entries;		/* that count */
+	u64 blocks;		/* of the slow member, of which these are newer versions */
+	u64 void_entries;	/* of extents that are no longer on the slow member */
+	struct fusion_landed at;	/* its last batch, and where it ends */
+};
+
+/* Return: whether the set of this superblock, of the fast member, may have a log. */
+static inline bool fus_has_landing(const struct fusion_sb *sb)
+{
+	return sb && fusion_sb_keeps_landing(sb);
+}
+
+void fus_log_init(struct meta_log *log);
+void fus_log_free(struct meta_log *log);
+/* Apply a record of fusion_op_is_landing(); 0 or -ENOMEM. */
+int fus_log_apply(struct meta_log *log, const struct fusion_sb *sb,
+		  const struct fusion_record *rec);
+/*
+ * Read the log of a set whose map is good, as the kernel is to read it. Damage goes to the report,
+ * and so does what was found: r->landing.
+ */
+void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_state *st, struct report *r);
+
+#endif
