@@ -97,8 +97,8 @@ u32 fusion_reserve(const struct fusion *fs)
 	u32 reserve = READ_ONCE(fs->opt.reserve) ?: fusion_default_reserve(&fs->sb);
 	u32 fenced = READ_ONCE(fence->dev) == FUSION_FAST ? fusion_fence_size(fence) : 0;
 
-	/* A setting is at most half of the member: so much of what a fence leaves. */
-	return min(reserve, (fs->sb.nr_fast_slots - fenced) / 2);
+	/* A setting is at most half of the member: so much of what a fence and the log leave. */
+	return min(reserve, (fs->sb.nr_fast_slots - fs->sb.landing_slots - fenced) / 2);
 }
 
 u32 fusion_half_life(const struct fusion *fs)

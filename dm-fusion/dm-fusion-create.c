@@ -193,7 +193,8 @@ static int fusion_alloc_map(struct fusion *fs)
 	if (!fs->map)
 		return -ENOMEM;
 	memset32(fs->map, FUSION_WORD_UNMAPPED, fs->nr_words);
-	fs->policy = fusion_policy_create(fs->map, fs->sb.nr_lexts, fs->sb.nr_fast_slots);
+	fs->policy = fusion_policy_create(fs->map, fs->sb.nr_lexts,
+					  fs->sb.nr_fast_slots - fs->sb.landing_slots);
 	if (!fs->policy)
 		return -ENOMEM;
 	fusion_policy_set_half_life(fs->policy, fusion_half_life(fs));

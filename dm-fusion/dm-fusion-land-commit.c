@@ -27,9 +27,9 @@
  *
  * Of the segment that is being filled, bits behind the end of the log are set.
  *
- * Commits open segments ahead of the log, in free slots, as long as half of the reserve is left for
- * first writes. An activation does so from the commit on that begins its epoch: this one records
- * the ends of all that were there before.
+ * Commits open segments ahead of the log, in the free slots that fusion_spares() keeps for it. An
+ * activation does so from the commit on that begins its epoch: this one records the ends of all
+ * that were there before.
  */
 #include <linux/random.h>
 #include <linux/string.h>
@@ -56,7 +56,7 @@ static bool fusion_land_may_open(const struct fusion *fs)
 	return land->opens && land->nr < land->max && fusion_mode(fs) == FUSION_RW &&
 	       !fs->commit.closed && land->next_segno <= FUSION_MAX_SEGNO &&
 	       land->next_segno <= land->ended.segno + clamp(land->max / 8, 1U, MOST_AHEAD) &&
-	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast + fusion_reserve(fs) / 2;
+	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast;
 }
 
 /* The commit under way opens a segment at a place that is free. Both locks held. */

@@ -82,7 +82,8 @@ static void fusion_pins_use(struct fusion *fs, struct fusion_pins *pins)
 static u32 fusion_pins_limit(struct fusion *fs)
 {
 	const struct fusion_fence *fence = &fs->slots.fence;
-	u32 nr = fs->sb.nr_fast_slots, taken = fs->sb.spare_fast + fusion_reserve(fs);
+	u32 nr = fs->sb.nr_fast_slots;
+	u32 taken = fs->sb.spare_fast + fs->sb.landing_slots + fusion_reserve(fs);
 
 	/* without the lock, as it takes long: one that is lost at this moment may be missing */
 	if (READ_ONCE(fs->mover.nr_retired))

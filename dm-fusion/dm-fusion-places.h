@@ -66,10 +66,17 @@ static inline u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev)
 	return fusion_sb_slot_end(&fs->sb, dev);
 }
 
-/* Slots of a member that are for migration. */
+/*
+ * Slots of a member that are for migration, and those that the landing log does not have yet, but
+ * may want at any time. fs->lock held, or for a hint.
+ */
 static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
 {
-	return dev == FUSION_FAST ? fs->sb.spare_fast : fs->sb.spare_slow;
+	if (dev == FUSION_SLOW)
+		return fs->sb.spare_slow;
+	if (!fs->land.max)
+		return fs->sb.spare_fast;
+	return fs->sb.spare_fast + fs->land.max - READ_ONCE(fs->land.nr);
 }
 
 /* @nr without the spares of the member. */

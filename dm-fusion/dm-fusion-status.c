@@ -48,7 +48,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 {
 	u32 free_fast, free_slow, mapped, open, quarantined, in_flight, dirty, fenced, fence;
 	const struct fusion_homing *h = &fs->mover.homing;
-	u32 spare = fs->sb.spare_fast, away, blank, left, unread, shadows;
+	u32 away, blank, left, unread, shadows;
 	u32 protected, fast, lost, partly, metadata, metadata_fast;
 	unsigned int sz = 0;
 	u32 logged, segments;
@@ -96,7 +96,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	       fs->mover.promotions, fs->mover.demotions, fs->mover.cancelled, in_flight, open,
 	       quarantined,
 	       fs->commit.commits, fs->commit.checkpoints, fs->flush.slow_flushes,
-	       free_fast > spare ? free_fast - spare : 0, fusion_reserve(fs));
+	       fusion_beside_spares(fs, FUSION_FAST, free_fast), fusion_reserve(fs));
 	DMEMIT(" %s %u %llu %llu %llu %u/%u", fusion_replica_state(fs), dirty, age,
 	       fusion_count_errors(fs, FUSION_FAST), fusion_count_errors(fs, FUSION_SLOW),
 	       fenced, fence);

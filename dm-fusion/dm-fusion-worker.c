@@ -100,7 +100,8 @@ static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 		return false;
 	}
 	fusion_io(bio)->crowded = false;
-	word = fusion_first_slot(fs, lext, fs->sb.spare_fast, fs->sb.spare_slow);
+	word = fusion_first_slot(fs, lext, fusion_spares(fs, FUSION_FAST),
+				 fusion_spares(fs, FUSION_SLOW));
 	if (!fusion_word_mapped(word)) {
 		held = fusion_wait_for_replica(fs, fusion_io(bio));
 		wait = fs->slots.nr_quarantined || fs->mover.in_flight || fs->txns.running->nr ||
