@@ -42,8 +42,11 @@ static u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
 	return FUSION_LAND_NONE;
 }
 
-/* Begin another batch. Return: it, or NULL if there is no room, or none to be had. */
-static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs)
+/*
+ * Begin another batch, for @nr blocks or more. Return: it, or NULL if there is no room, or none to
+ * be had.
+ */
+static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs, u32 nr)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b;
@@ -62,6 +65,8 @@ static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs)
 		WRITE_ONCE(land->appends, false);
 		return NULL;
 	}
+	if (land->at.pos + 1 + nr > fusion_segment_room(&fs->sb))
+		return NULL;
 	b = &land->batch[(land->first_batch + land->nr_batches++) % FUSION_LAND_BATCHES];
 	b->seq = ++land->at.seq;
 	b->place = land->at_place;
@@ -79,8 +84,8 @@ static u32 fusion_land_left(const struct fusion *fs, const struct fusion_land_ba
 	return min(FUSION_BATCH_BLOCKS - b->count, fusion_segment_room(&fs->sb) - fs->land.at.pos);
 }
 
-/* The batch that takes the next block, or NULL. */
-static struct fusion_land_batch *fusion_land_open_batch(struct fusion *fs)
+/* The batch that takes the next block, and @nr in all; or NULL. */
+static struct fusion_land_batch *fusion_land_open_batch(struct fusion *fs, u32 nr)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b;
@@ -90,9 +95,9 @@ static struct fusion_land_batch *fusion_land_open_batch(struct fusion *fs)
 		/* the log may have got to the next segment, and not found it open */
 		if (b->state == FUSION_BATCH_FILLING && b->place == land->at_place &&
 		    fusion_land_left(fs, b))
-			return b;
+			return fusion_land_left(fs, b) < nr ? NULL : b;
 	}
-	return fusion_land_begin_batch(fs);
+	return fusion_land_begin_batch(fs, nr);
 }
 
 /* Is a block being copied, or written over? */
@@ -120,8 +125,8 @@ static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool
 
 	if (land->broken || land->barred == lext || fusion_land_hindered(land, lext, block, nr))
 		return 0;
-	b = fusion_land_open_batch(fs);
-	if (!b || (all && fusion_land_left(fs, b) < nr))
+	b = fusion_land_open_batch(fs, all ? nr : 1);
+	if (!b)
 		return 0;
 	*place = (b - land->batch) << 8 | b->count;
 	nr = min(nr, fusion_land_left(fs, b));

@@ -134,7 +134,7 @@ static void fusion_land_pass(struct fusion *fs, struct bio_list *bios)
 	struct bio *bio;
 
 	while ((bio = bio_list_pop(bios))) {
-		fusion_leave(fs, fusion_io(bio));
+		fusion_unpin(fs, fusion_io(bio));
 		spin_lock_irqsave(&fs->lock, flags);
 		bio_list_add(&fs->worker.deferred, bio);
 		spin_unlock_irqrestore(&fs->lock, flags);

@@ -194,7 +194,7 @@ bool fusion_land_read_pieces(struct fusion *fs, struct bio *bio, u32 word)
 	now = READ_ONCE(fs->map[lext]);
 	spin_unlock_irqrestore(&land->lock, flags);
 	if (now != word) {
-		fusion_leave(fs, fusion_io(bio));
+		fusion_unpin(fs, fusion_io(bio));
 		return false;
 	}
 	for (i = 1; i <= nr; i++) {
