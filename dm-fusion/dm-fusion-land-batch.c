@@ -127,33 +127,31 @@ static void fusion_land_pop(struct fusion_land *land, struct bio_list *bios)
 	land->nr_batches--;
 }
 
-/* Send them to the worker, as if they had just been deferred. */
+/* Send them to the worker, as if they had just been deferred. fs->lock held. */
 static void fusion_land_pass(struct fusion *fs, struct bio_list *bios)
 {
-	unsigned long flags;
 	struct bio *bio;
 
 	while ((bio = bio_list_pop(bios))) {
 		fusion_unpin(fs, fusion_io(bio));
-		spin_lock_irqsave(&fs->lock, flags);
 		bio_list_add(&fs->worker.deferred, bio);
-		spin_unlock_irqrestore(&fs->lock, flags);
 		queue_work(fs->worker.wq, &fs->worker.work);
 	}
 }
 
-void fusion_land_finish(struct fusion *fs)
+/*
+ * As many of the first batches as have ended or failed; @done gets the bios that have ended. The
+ * table may be gone once these have: so all that is to be queued is, before that. fs->lock held.
+ */
+static void fusion_land_reap(struct fusion *fs, struct bio_list *done)
 {
 	struct fusion_land *land = &fs->land;
-	struct bio_list done, past;
-	unsigned long flags, inner;
-	struct bio *bio;
+	struct bio_list past;
+	unsigned long flags;
 	bool more;
 
-	bio_list_init(&done);
 	bio_list_init(&past);
-	spin_lock_irqsave(&fs->lock, flags);
-	spin_lock_irqsave(&land->lock, inner);
+	spin_lock_irqsave(&land->lock, flags);
 	while (!land->broken && land->nr_batches &&
 	       fusion_land_nth(land, 0)->state == FUSION_BATCH_ENDED) {
 		if (fusion_land_nth(land, 0)->status) {
@@ -161,7 +159,7 @@ void fusion_land_finish(struct fusion *fs)
 			break;
 		}
 		fusion_land_ended(fs, fusion_land_nth(land, 0));
-		fusion_land_pop(land, &done);
+		fusion_land_pop(land, done);
 	}
 	if (land->broken && land->nr_batches && fusion_land_still(land)) {
 		fusion_land_give_up(fs);
@@ -169,36 +167,61 @@ void fusion_land_finish(struct fusion *fs)
 			fusion_land_pop(land, &past);
 	}
 	more = fusion_land_to_send(land) || fusion_land_summary_due(fs);
-	spin_unlock_irqrestore(&land->lock, inner);
-	fusion_land_wake(fs);
-	spin_unlock_irqrestore(&fs->lock, flags);
-
-	while ((bio = bio_list_pop(&done)))
-		bio_endio(bio);
+	spin_unlock_irqrestore(&land->lock, flags);
 	fusion_land_pass(fs, &past);
 	if (more)
 		fusion_land_work(fs);
+	fusion_land_wake(fs);
 }
 
+static void fusion_land_end_bios(struct bio_list *done)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(done)))
+		bio_endio(bio);
+}
+
+void fusion_land_finish(struct fusion *fs)
+{
+	struct bio_list done;
+	unsigned long flags;
+
+	bio_list_init(&done);
+	spin_lock_irqsave(&fs->lock, flags);
+	fusion_land_reap(fs, &done);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	fusion_land_end_bios(&done);
+}
+
+/*
+ * In one section: once it counts as ended, another CPU that ends the one before may end its bios,
+ * and it may be used for other blocks.
+ */
 static void fusion_land_batch_done(struct bio *bio)
 {
 	struct fusion_land_batch *b = bio->bi_private;
 	struct fusion *fs = b->fs;
 	struct fusion_land *land = &fs->land;
-	unsigned long flags;
+	unsigned long flags, inner;
+	struct bio_list done;
 
 	if (bio->bi_status) {
 		fusion_member_failed(fs, FUSION_FAST);
 		DMERR_LIMIT(FAILED, dm_table_device_name(fs->ti->table),
 			    blk_status_to_errno(bio->bi_status));
 	}
-	spin_lock_irqsave(&land->lock, flags);
 	b->status = bio->bi_status;
+	bio_uninit(bio);
+	bio_list_init(&done);
+	spin_lock_irqsave(&fs->lock, flags);
+	spin_lock_irqsave(&land->lock, inner);
 	b->state = FUSION_BATCH_ENDED;
 	land->nr_sent--;
-	spin_unlock_irqrestore(&land->lock, flags);
-	bio_uninit(bio);
-	fusion_land_finish(fs);
+	spin_unlock_irqrestore(&land->lock, inner);
+	fusion_land_reap(fs, &done);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	fusion_land_end_bios(&done);
 }
 
 /*
