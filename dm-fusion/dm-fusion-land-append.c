@@ -150,11 +150,14 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 	unsigned long flags;
 	u32 now, nr = 0, place;
 
+	fusion_land_hold();
 	spin_lock_irqsave(&land->lock, flags);
 	now = READ_ONCE(fs->map[lext]);
 	if (now == fusion_word_set_state(word, FUSION_STABLE))
 		nr = fusion_land_give(fs, lext, block, want, !in_map, &place);
 	spin_unlock_irqrestore(&land->lock, flags);
+	if (!nr)
+		fusion_land_let_go();
 	if (now != fusion_word_set_state(word, FUSION_STABLE))
 		return (struct fusion_found){ now, FUSION_AGAIN };
 	if (!nr)
