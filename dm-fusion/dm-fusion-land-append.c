@@ -31,17 +31,6 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio)
 
 /* -- positions: land->lock is held --------------------------------------------------------- */
 
-/* The place of a segment that is durably open, or FUSION_LAND_NONE. */
-static u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
-{
-	u32 i;
-
-	for (i = 0; i < land->max; i++)
-		if (land->segment[i].state == FUSION_LAND_LISTED && land->segment[i].segno == segno)
-			return i;
-	return FUSION_LAND_NONE;
-}
-
 /*
  * Begin another batch, for @nr blocks or more. Return: it, or NULL if there is no room, or none to
  * be had.
@@ -182,7 +171,7 @@ bool fusion_land_bar(struct fusion *fs, u32 lext)
 		return false;
 	spin_lock_irqsave(&land->lock, flags);
 	land->barred = lext;
-	flies = fusion_land_flies(land, lext, FUSION_LAND_NONE);
+	flies = fusion_land_flies(land, lext, 0, land->blocks);
 	spin_unlock_irqrestore(&land->lock, flags);
 	land->waiting |= flies;
 	return flies;

@@ -104,12 +104,14 @@ static void fusion_land_give_up(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
 	const struct fusion_land_batch *b = fusion_land_nth(land, 0);
+	u64 segno;
 	u32 i;
 
-	for (i = 0; i < land->max; i++)
-		if (land->segment[i].state == FUSION_LAND_LISTED &&
-		    land->segment[i].segno >= land->ended.segno)
+	for (segno = land->ended.segno; segno < land->next_segno; segno++) {
+		i = fusion_land_place_of(land, segno);
+		if (i != FUSION_LAND_NONE)
 			fusion_land_mark(land, &land->segment[i]);
+	}
 	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
 	land->nr_flight = 0;
 	land->ended.segno = land->next_segno;
