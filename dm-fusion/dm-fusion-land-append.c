@@ -112,7 +112,8 @@ static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool
 	struct fusion_land_batch *b;
 	u32 i;
 
-	if (land->broken || land->barred == lext || fusion_land_hindered(land, lext, block, nr))
+	if (land->broken || land->barred == lext || land->awaited == lext ||
+	    fusion_land_hindered(land, lext, block, nr))
 		return 0;
 	b = fusion_land_open_batch(fs, all ? nr : 1);
 	if (!b)
@@ -161,7 +162,25 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 
 /* -- extents that change --------------------------------------------------------------------- */
 
-bool fusion_land_bar(struct fusion *fs, u32 lext)
+/* land->lock held. */
+static bool fusion_land_any_flies(const struct fusion_land *land, u32 lext)
+{
+	return lext != FUSION_LAND_NONE && fusion_land_flies(land, lext, 0, land->blocks);
+}
+
+void fusion_land_park(struct fusion *fs, struct bio *bio, u32 lext)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+
+	spin_lock_irqsave(&land->lock, flags);
+	if (fusion_land_any_flies(land, lext) && !fusion_land_any_flies(land, land->awaited))
+		land->awaited = lext;
+	spin_unlock_irqrestore(&land->lock, flags);
+	bio_list_add(&fs->worker.landing, bio);
+}
+
+bool fusion_land_bar(struct fusion *fs, u32 lext, struct bio *bio)
 {
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
@@ -171,9 +190,10 @@ bool fusion_land_bar(struct fusion *fs, u32 lext)
 		return false;
 	spin_lock_irqsave(&land->lock, flags);
 	land->barred = lext;
-	flies = fusion_land_flies(land, lext, 0, land->blocks);
+	flies = fusion_land_any_flies(land, lext);
 	spin_unlock_irqrestore(&land->lock, flags);
-	land->waiting |= flies;
+	if (flies)
+		fusion_land_park(fs, bio, lext);
 	return flies;
 }
 
@@ -193,8 +213,21 @@ bool fusion_land_got(struct fusion *fs, u32 lext)
 
 void fusion_land_wake(struct fusion *fs)
 {
-	if (!fs->land.waiting)
+	if (bio_list_empty(&fs->worker.landing))
 		return;
-	fs->land.waiting = false;
-	fusion_unpark(fs);
+	bio_list_merge(&fs->worker.deferred, &fs->worker.landing);
+	bio_list_init(&fs->worker.landing);
+	queue_work(fs->worker.wq, &fs->worker.work);
+}
+
+void fusion_land_served(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+
+	if (!land->max || !bio_list_empty(&fs->worker.landing))
+		return;
+	spin_lock_irqsave(&land->lock, flags);
+	land->awaited = FUSION_LAND_NONE;
+	spin_unlock_irqrestore(&land->lock, flags);
 }

@@ -46,17 +46,28 @@ void fusion_land_settle(struct fusion *fs);
 void fusion_land_finish(struct fusion *fs);
 
 /*
+ * Park a bio until blocks of an extent that are on their way have got there, or what is under way
+ * over entries of it has ended. Of an extent with blocks on their way no others get into the log
+ * until the bio has gone on, or it would find some each time; unless bios wait for those of another
+ * extent. fs->lock held.
+ */
+void fusion_land_park(struct fusion *fs, struct bio *bio, u32 lext);
+
+/*
  * No block of an extent gets into the log from now on until its word has changed, and
  * fusion_land_kill_extent() is called, or until another extent is barred. fs->lock held. Return:
- * are some on their way? Then bios that wait are unparked when these have got there.
+ * are some on their way? Then @bio is parked.
  */
-bool fusion_land_bar(struct fusion *fs, u32 lext);
+bool fusion_land_bar(struct fusion *fs, u32 lext, struct bio *bio);
 
 /* Has an extent whose word the mover has just changed got a block in the log? fs->lock held. */
 bool fusion_land_got(struct fusion *fs, u32 lext);
 
-/* Bios that wait for entries may go on. fs->lock held. */
+/* Bios that are parked may go on. fs->lock held. */
 void fusion_land_wake(struct fusion *fs);
+
+/* The worker has got to all of them. fs->lock held. */
+void fusion_land_served(struct fusion *fs);
 
 /* -- summaries; the set has a log ---------------------------------------------------------- */
 

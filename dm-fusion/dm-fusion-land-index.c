@@ -25,6 +25,7 @@ int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts
 	land->max = max;
 	land->blocks = blocks;
 	land->barred = FUSION_LAND_NONE;
+	land->awaited = FUSION_LAND_NONE;
 	land->at_place = FUSION_LAND_NONE;
 	/* of a record: a multiple of four */
 	land->bitmap_bytes = (blocks / 8 + 3) & ~3U;

@@ -336,10 +336,8 @@ bool fusion_land_merge(struct fusion *fs, struct bio *bio)
 		fusion_enter(fs, fusion_io(bio));
 		rcu_read_unlock_sched();
 	}
-	if (wait) {
-		land->waiting = true;
-		fusion_park(fs, bio, false);
-	}
+	if (wait)
+		fusion_land_park(fs, bio, r.lext);
 	spin_unlock_irq(&fs->lock);
 	if (copy)
 		fusion_land_copy(fs, word);

@@ -150,6 +150,7 @@ struct fusion_land_segment {
  * @flight_first: the first one of these
  * @nr_flight: how many
  * @barred: an extent that is being unmapped: its blocks go past the log; or FUSION_LAND_NONE
+ * @awaited: the same for one with blocks on their way that bios are parked for
  * @appends: there is room in the log; read without a lock for a hint
  * @at: the last batch that has a place, and where the next block goes
  * @at_place: the place of that segment, or FUSION_LAND_NONE
@@ -179,7 +180,6 @@ struct fusion_land_segment {
  * @all: the next commit records all segments
  * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
- * @waiting: bios are parked until a write over an entry, or a copy, has ended
  * @merging: the bio for which a block is being copied
  * @merging_at: its position
  *
@@ -219,6 +219,7 @@ struct fusion_land {
 	u32 flight_first;
 	u32 nr_flight;
 	u32 barred;
+	u32 awaited;
 	bool appends;
 	struct fusion_landed at;
 	u32 at_place;
@@ -245,7 +246,6 @@ struct fusion_land {
 	bool all;
 	bool taken;
 	u32 left;
-	bool waiting;
 	struct bio *merging;
 	u32 merging_at;
 
