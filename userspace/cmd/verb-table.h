@@ -147,6 +147,12 @@
 	     .opts = { O(USED_WITHIN), O(DRY_RUN), O(JSON) },
 	     .max = 1, .root = true, .set = OPEN_SET),
 
+	VERB(drain, .words = "NAME",
+	     .summary = "copy the landing log of a set to its slow member",
+	     .example = "fusionctl drain data",
+	     .opts = { O(JSON) },
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
+
 	VERB(map, .words = "NAME",
 	     .summary = "draw where the data lies and how hot it is",
 	     .example = "fusionctl map data --svg data.svg",

@@ -8,6 +8,7 @@
 #include "fusionctl.h"
 #include "setting.h"
 #include "size.h"
+#include "status-parse.h"
 #include "dm-fusion-landing.h"
 
 static const char *slots_text(char buf[SIZE_TEXT], const struct fusion_sb *sb, u32 slots)
@@ -55,6 +56,11 @@ int fus_landing_slots(const char *text, const struct fusion_sb *sb, u32 *slots)
 				"%s, or 0 for none", slots_text(least, sb, FUS_MIN_LANDING));
 	*slots = nr;
 	return 0;
+}
+
+const char *fus_landing_state(const struct fusion_status *st)
+{
+	return st->log_stopped ? "stopped" : st->log_segments == st->log_most ? "full" : "ok";
 }
 
 int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb)
