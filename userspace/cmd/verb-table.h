@@ -11,15 +11,15 @@
 	VERB(create, .words = "NAME DEV DEV | NAME --fast DEV --slow DEV",
 	     .summary = "make a set from two devices and open it",
 	     .example = "fusionctl create data --fast /dev/nvme0n1p3 --slow /dev/sda --mkfs ext4",
-	     .opts = { O(FAST), O(SLOW), O(EXTENT_SIZE), O(GPT_TYPE), O(YES), O(FORCE),
-		       O(DRY_RUN), O(JSON), O(MKFS) },
+	     .opts = { O(FAST), O(SLOW), O(EXTENT_SIZE), O(LANDING), O(GPT_TYPE), O(YES),
+		       O(FORCE), O(DRY_RUN), O(JSON), O(MKFS) },
 	     .min = 1, .max = 3, .root = true),
 
 	VERB(format, .words = "NAME DEV DEV | [NAME] --fast DEV --slow DEV",
 	     .summary = "make a set without opening it",
 	     .example = "fusionctl format data /dev/nvme0n1p3 /dev/sda --extent-size 512K",
-	     .opts = { O(FAST), O(SLOW), O(EXTENT_SIZE), O(GPT_TYPE), O(YES), O(FORCE),
-		       O(DRY_RUN), O(JSON) },
+	     .opts = { O(FAST), O(SLOW), O(EXTENT_SIZE), O(LANDING), O(GPT_TYPE), O(YES),
+		       O(FORCE), O(DRY_RUN), O(JSON) },
 	     .max = 3, .root = true),
 
 	VERB(adopt, .words = "NAME DISK DEV | NAME DISK --fast DEV | NAME [DISK DEV] --resume",
@@ -146,6 +146,12 @@
 	     .example = "fusionctl checkpoint data",
 	     .opts = { O(USED_WITHIN), O(DRY_RUN), O(JSON) },
 	     .max = 1, .root = true, .set = OPEN_SET),
+
+	VERB(drain, .words = "NAME",
+	     .summary = "copy the landing log of a set to its slow member",
+	     .example = "fusionctl drain data",
+	     .opts = { O(JSON) },
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(map, .words = "NAME",
 	     .summary = "draw where the data lies and how hot it is",
