@@ -128,7 +128,7 @@ static int refused(const char *name, const struct member *fast, const struct mem
 
 	if (held)
 		return fus_device_refused(held->path, held->devno);
-	if (exit_code_of(err) != FC_BUSY && !fus_meta_open(2, path, false, &meta)) {
+	if (exit_code_of(err) != FC_BUSY && !fus_meta_open_to_look(2, path, &meta)) {
 		if (err == -ESTALE && past_refused(name, (const char *const *)path, &meta)) {
 			fus_meta_free(&meta);
 			return FC_MEMBER;

@@ -262,7 +262,7 @@ static int prepare(const struct args *a, const struct adoption *what, struct pla
 	if (!rc)
 		rc = settle_roles(p, what, a->opt[OPT_JSON]);
 	if (!rc)
-		rc = new_set_plan(what->name, p->d.dev, what->extent_sectors, 0, &fast);
+		rc = new_set_plan(what->name, p->d.dev, what->extent_sectors, NULL, &fast);
 	if (!rc)
 		rc = check_name_free(what->name);
 	if (!rc)

@@ -52,7 +52,7 @@ bool stays_closed(const struct member *m, char why[STAYS_TEXT], const char **rem
 		*remedy = "blockdev --setrw it and run fusionctl assemble --scan";
 		return true;
 	}
-	if (!*fusion_sb_unknown(m->sb, text))
+	if (!*fusion_sb_unknown_landing(m->sb, text))
 		return false;
 	snprintf(why, STAYS_TEXT, "%s, and may only be read", text);
 	*remedy = "use a newer fusionctl and dm-fusion";

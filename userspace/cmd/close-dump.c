@@ -63,7 +63,7 @@ static int dump_members(const dev_t member[2], char path[PATH_MAX])
 
 	for (int dev = 0; dev < 2; dev++)
 		fus_device_node(member[dev], node[dev], sizeof(node[dev]));
-	rc = fus_meta_open(2, word, false, &meta);
+	rc = fus_meta_open_to_look(2, word, &meta);
 	if (rc)
 		return rc;
 	rc = close_dump_to(dump_dir, &meta, path);

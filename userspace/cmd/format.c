@@ -109,6 +109,16 @@ static void show_devices(const struct plan *p)
 	table_print(tb);
 }
 
+/* What it takes, and what it risks. */
+static void show_landing(const struct fusion_sb *sb)
+{
+	char size[SIZE_TEXT];
+
+	printf("%s of the fast member are kept for a landing log; if that member is lost, small "
+	       "writes that are not on the slow one yet are lost with it\n",
+	       fus_size_text(size, (uint64_t)sb->landing_slots * sb->extent_sectors << 9));
+}
+
 /* The plan, for both the real run and --dry-run. */
 static void show(const struct plan *p, bool and_open, bool dry_run)
 {
@@ -122,6 +132,8 @@ static void show(const struct plan *p, bool and_open, bool dry_run)
 	printf("%s%s %s, %u extents of %s\n", p->name, dry_run ? " of them," : ":",
 	       fus_size_text(size, bytes), p->sb.nr_lexts,
 	       fus_size_text(extent, (uint64_t)p->sb.extent_sectors << 9));
+	if (p->sb.landing_slots)
+		show_landing(&p->sb);
 	for (int i = 0; i < 2 && p->gpt_type; i++)
 		if (fus_gpt_partition(&p->dev[i]))
 			printf("%s the type of members %s the partition %s\n", lead,
@@ -148,6 +160,7 @@ static void print_plan(struct plan *p, bool dry_run, bool open, bool made)
 	}
 	fus_json_add_bool(o, "dry_run", dry_run);
 	fus_json_add_set(o, p->name, open, &sb, path);
+	fus_json_add_u64(o, "landing_bytes", (uint64_t)sb.landing_slots * sb.extent_sectors << 9);
 	fus_json_add_contents(o, p->content);
 	json_object_object_add(o, "warnings", new_set_doubts_json(p->doubts));
 	fus_json_add_str(o, "file_system", made ? p->mkfs + strlen("mkfs.") : NULL);
@@ -193,7 +206,8 @@ static int prepare(const struct args *a, struct plan *p, bool and_open)
 		rc = new_set_roles(p->dev, a->opt[OPT_JSON],
 				   "name them with --fast and --slow");
 	if (!rc)
-		rc = new_set_plan(p->name, p->dev, extent_sectors, 0, &p->sb);
+		rc = new_set_plan(p->name, p->dev, extent_sectors, a->opt[OPT_LANDING],
+				  &p->sb);
 	if (!rc)
 		p->doubts = new_set_doubts(p->dev);
 	if (!rc && and_open)

@@ -14,6 +14,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "host.h"
+#include "landing.h"
 #include "record.h"
 #include "role.h"
 #include "scan.h"
@@ -157,17 +158,16 @@ u32 new_set_extent(uint64_t sectors)
 }
 
 int new_set_plan(const char *name, const struct device dev[2], u32 extent_sectors,
-		 u32 landing_slots, struct fusion_sb *sb)
+		 const char *landing, struct fusion_sb *sb)
 {
 	struct fusion_misfit misfit;
-	int err;
+	u32 slots = 0;
+	int err, rc;
 
 	if (!extent_sectors)
 		extent_sectors = new_set_extent(dev[FAST].sectors + dev[SLOW].sectors);
 	err = fusion_sb_plan(sb, dev[FAST].sectors, dev[SLOW].sectors, extent_sectors,
 			     &misfit);
-	if (!err)
-		err = fusion_sb_plan_landing(sb, landing_slots, &misfit);
 	if (err == -ENOSPC)
 		return fus_fail(FC_MEMBER, dev[misfit.dev].path, "%s; %s", misfit.what,
 				extent_sectors == FUSION_MIN_EXTENT_SECTORS ? "use a larger "
@@ -175,6 +175,11 @@ int new_set_plan(const char *name, const struct device dev[2], u32 extent_sector
 	/* the size of an extent was looked at before */
 	if (err)
 		return fus_fail(FC_USAGE, name, "%s; %s", misfit.what, misfit.remedy);
+	rc = landing ? fus_landing_slots(landing, sb, &slots) : 0;
+	if (rc)
+		return rc;
+	/* within its bounds by now */
+	fusion_sb_plan_landing(sb, slots, &misfit);
 	uuid_generate_random(sb->set_uuid);
 	uuid_generate_random(sb->dev_uuid);
 	uuid_generate_random(sb->peer_uuid);

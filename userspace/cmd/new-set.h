@@ -27,10 +27,10 @@ uint32_t new_set_extent(uint64_t sectors);
 /*
  * Lay out the set, and give it an identity; @sb is the superblock of the fast member.
  * @extent_sectors: 0 for the default
- * @landing_slots: slots to keep for a landing log; the module refuses a set with any
+ * @landing: size of its landing log as it was given, or NULL for none
  */
 int new_set_plan(const char *name, const struct device dev[2], uint32_t extent_sectors,
-		 uint32_t landing_slots, struct fusion_sb *sb);
+		 const char *landing, struct fusion_sb *sb);
 /* Open the new set, or keep udev, which sees the new members, from opening it. */
 int new_set_finish(const char *name, const struct device dev[2], bool and_open, bool json);
 

@@ -15,6 +15,7 @@
 #include "busy.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "landing.h"
 #include "meta.h"
 #include "new-set.h"
 #include "probe.h"
@@ -227,7 +228,7 @@ static int get_superblocks(struct replacing *r)
 		r->sb = *r->m[r->role]->sb;
 	else
 		fus_sb_of_peer(peer->sb, &r->sb);
-	return 0;
+	return fus_refuse_landing(&r->sb, r->name, "replace a member");
 }
 
 int replace_get(struct replacing *r)

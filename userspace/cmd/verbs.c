@@ -12,6 +12,8 @@ const struct option_info options[OPT_NR] = {
 	[OPT_FAST_SIZE]	  = { "fast", "SIZE", "size of the fast member" },
 	[OPT_SLOW_SIZE]	  = { "slow", "SIZE", "size of the slow member" },
 	[OPT_EXTENT_SIZE] = { "extent-size", "SIZE", "unit of tiering, 64K to 16M (1M)" },
+	[OPT_LANDING]	  = { "landing", "SIZE", "keep a landing log on the fast member, of 8G or "
+			      "12% (0: none)" },
 	[OPT_YES]	  = { "yes", NULL, "do not ask" },
 	[OPT_FORCE]	  = { "force", NULL, "overwrite content recognised on the devices" },
 	[OPT_DRY_RUN]	  = { "dry-run", NULL, "show what would be done, change nothing" },

@@ -114,17 +114,24 @@ static bool parse_gb(const char *text, uint64_t *n)
 	return (!*suffix || !strcmp(suffix, "/d") || !strcmp(suffix, "/day")) && whole(v, n);
 }
 
+bool fus_parse_share(const char *text, uint64_t all, uint64_t *n)
+{
+	const char *suffix;
+	double v;
+
+	if (!parse_amount(text, &v, &suffix) || strcmp(suffix, "%") || v > 100)
+		return false;
+	*n = all * v / 100;
+	return true;
+}
+
 /* "4G", "2.5%" of the fast member, or a bare number of extents. */
 static bool parse_extents(const char *text, const struct scale *scale, uint64_t *n)
 {
 	uint64_t bytes, extent = (uint64_t)scale->extent_sectors << 9;
-	const char *suffix;
-	double v;
 
-	if (parse_amount(text, &v, &suffix) && !strcmp(suffix, "%") && v <= 100) {
-		*n = scale->nr_fast_slots * v / 100;
+	if (fus_parse_share(text, scale->nr_fast_slots, n))
 		return true;
-	}
 	if (fus_parse_number(text, UINT64_MAX, n))
 		return true;
 	if (!fus_parse_size(text, &bytes))

@@ -35,6 +35,8 @@ struct setting {
 
 /* Read "key=value". Exit code. */
 int fus_parse_setting(const char *word, const struct scale *scale, struct setting *to);
+/* "2.5%" of @all; false if the text is no share. */
+bool fus_parse_share(const char *text, uint64_t all, uint64_t *n);
 /* The unit of its values, such as "seconds"; "" for a switch. */
 const char *fus_setting_unit(int s);
 /* The keys, one after the other; NULL after the last. */

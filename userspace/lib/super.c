@@ -142,24 +142,24 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 		}
 		if (n < FUSION_BLOCK_SIZE)
 			continue;
-		s = judge(fusion_sb_unpack(block, blocknr, sectors, &one, &text));
+		s = judge(fusion_sb_unpack_landing(block, blocknr, sectors, &one, &text));
 		if (s == MEMBER_UNKNOWN && in_transit(block, blocknr, &one)) {
 			if (*state != MEMBER_TRANSIT || one.generation > sb->generation)
 				*sb = one;
 			*state = MEMBER_TRANSIT;
-			*why = fusion_sb_unknown(&one, unknown);
+			*why = fusion_sb_unknown_landing(&one, unknown);
 			continue;
 		}
 		/* the other copy may be from before the change that this version does not know */
 		if (s == MEMBER_UNKNOWN) {
 			*state = s;
-			*why = fusion_sb_unknown(&one, unknown);
+			*why = fusion_sb_unknown_landing(&one, unknown);
 			break;
 		}
 		if (*state == MEMBER_TRANSIT)
 			continue;
 		/* for the message: which member has shrunk? */
-		if (s == MEMBER_SHRUNK && fusion_sb_unpack(block, blocknr, UINT64_MAX, &one, &text))
+		if (s == MEMBER_SHRUNK && fusion_sb_unpack_landing(block, blocknr, UINT64_MAX, &one, &text))
 			s = MEMBER_DAMAGED;
 		if (s == MEMBER_OK || s == MEMBER_SHRUNK) {
 			/* before a set shrank, its member was larger: the newer copy counts */

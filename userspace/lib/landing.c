@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The landing log of a set: its size as users write it, and what cannot be done with one. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "landing.h"
+#include "error.h"
+#include "fusionctl.h"
+#include "setting.h"
+#include "size.h"
+#include "dm-fusion-landing.h"
+
+static const char *slots_text(char buf[SIZE_TEXT], const struct fusion_sb *sb, u32 slots)
+{
+	return fus_size_text(buf, (uint64_t)slots * sb->extent_sectors << 9);
+}
+
+static int too_large(const char *text, const struct fusion_sb *sb, u32 most)
+{
+	char size[SIZE_TEXT];
+
+	slots_text(size, sb, most);
+	if (most == sb->nr_fast_slots / 2)
+		return fus_fail(FC_USAGE, text, "is more than half of the fast member; choose a "
+				"landing log of at most %s", size);
+	return fus_fail(FC_USAGE, text, "is more than the journal of the set can keep track of; "
+			"choose a landing log of at most %s, or larger extents", size);
+}
+
+/* Of what is a size. */
+static bool is_zero(const char *text)
+{
+	return !strpbrk(text, "123456789");
+}
+
+int fus_landing_slots(const char *text, const struct fusion_sb *sb, u32 *slots)
+{
+	const uint64_t extent = (uint64_t)sb->extent_sectors << 9;
+	const u32 most = fusion_landing_limit(sb);
+	uint64_t bytes, nr;
+	char least[SIZE_TEXT];
+
+	if (fus_parse_share(text, sb->nr_fast_slots, &nr))
+		bytes = nr * extent;
+	else if (!fus_parse_size(text, &bytes))
+		return fus_fail(FC_USAGE, text, "not a size; write a landing log as 8G or 12%%, "
+				"or 0 for none");
+	nr = bytes / extent + !!(bytes % extent);
+	*slots = 0;
+	if (nr > most)
+		return too_large(text, sb, most);
+	/* a share may come to nothing */
+	if (nr < FUS_MIN_LANDING && !is_zero(text))
+		return fus_fail(FC_USAGE, text, "is too small for a landing log; choose at least "
+				"%s, or 0 for none", slots_text(least, sb, FUS_MIN_LANDING));
+	*slots = nr;
+	return 0;
+}
+
+int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb)
+{
+	if (!(sb->incompat & FUSION_INCOMPAT_LANDING))
+		return 0;
+	return fus_fail(FC_REFUSED, name, "cannot %s while it has a landing log; copy its "
+			"data to a set without one", verb);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The landing log of a set: its size as users write it, and what cannot be done with one. */
+#ifndef LANDING_H
+#define LANDING_H
+
+#include <stdint.h>
+
+struct fusion_sb;
+
+/* The fewest slots that make a log: one is being filled while others are emptied. */
+#define FUS_MIN_LANDING	4U
+
+/*
+ * "8G", "12%" of the fast member, or "0": *slots for the log of a set whose fast superblock has its
+ * layout. Exit code; not all of it needs to be free.
+ */
+int fus_landing_slots(const char *text, const struct fusion_sb *sb, uint32_t *slots);
+/* Fails if the set has a landing log. @verb: what it cannot do then: "grow", "be released". */
+int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb);
+
+#endif
