@@ -145,9 +145,9 @@ test_suspend_reload() {
 test_read_only() {
 	local fast slow
 	# with that, a quarter of it is kept
-	with_log 16 48 2M migration off idle 60000
+	with_log 16 48 6M migration off idle 60000
 	all_slow
-	small --ops 3000 >/dev/null
+	small --ops 150 >/dev/null
 	at_least "blocks in the log" "$(log_has blocks)" 20
 	close landing
 	fast=$(md5sum <"$FAST")

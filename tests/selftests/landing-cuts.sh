@@ -52,11 +52,11 @@ after_cut() {
 # small writes, and a flush now and then
 test_small_writes() {
 	local i
-	begin 512K migration off
+	begin 6M migration off idle 60000
 	for ((i = 0; i < $(cuts 6); i++)); do
 		cut_during 0.$((1 + RANDOM % 9)) --max-io 8k --mix 5:60:5:1:1:15 --threads 8 \
 			2>"$TMP/said"
-		after_cut migration off
+		after_cut migration off idle 60000
 	done
 	drained
 	verified
@@ -89,7 +89,7 @@ test_synchronous() {
 # No commit comes by itself: flushes alone have to keep what landed, and what was written over it.
 test_rare_commits() {
 	local i
-	begin 2M migration off commit_interval 60000 idle 60000
+	begin 6M migration off commit_interval 60000 idle 60000
 	for ((i = 0; i < $(cuts 4); i++)); do
 		cut_during 1.$((RANDOM % 10)) --max-io 128k --mix 5:60:10:3:3:20 2>"$TMP/said"
 		after_cut migration off commit_interval 60000 idle 60000
@@ -99,9 +99,9 @@ test_rare_commits() {
 # the power goes in the middle of a drain
 test_drain() {
 	local i drain
-	begin 2M migration off idle 60000
+	begin 6M migration off idle 60000
 	for ((i = 0; i < $(cuts 6); i++)); do
-		small --seconds 1 >/dev/null
+		small --ops 150 >/dev/null
 		sync "$SET"
 		cp "$TMP/state" "$TMP/flushed"
 		background limited 60 dmsetup message landing 0 drain 2>"$TMP/said"
@@ -119,7 +119,7 @@ test_drain() {
 # after a flush nothing can be lost, and the flush of small writes does not go to the slow member
 test_flushed_then_cut() {
 	local flushes
-	begin 2M migration off idle 60000 commit_interval 60000
+	begin 6M migration off idle 60000 commit_interval 60000
 	sync "$SET"
 	flushes=$(status landing slow_flushes)
 	small --ops 100 --mix 0:10:0:0:0:3 --max-io 4k
@@ -135,7 +135,7 @@ test_flushed_then_cut() {
 # the rig must be able to fail: a fast member that ignores flushes loses what has landed
 test_lying_member_is_seen() {
 	local i
-	begin 2M migration off idle 60000
+	begin 6M migration off idle 60000
 	for ((i = 0; i < 5; i++)); do
 		close landing
 		# what is above asks when it is made

@@ -7,13 +7,13 @@
 # shellcheck disable=SC2034 # for these
 SET=/dev/mapper/landing
 
-# with_log FAST_MIB SLOW_MIB LOG_SIZE [OPTION VALUE]...: members behind links, and a set with extents of
-# 64 KiB, which are also the segments of its log
+# with_log FAST_MIB SLOW_MIB LOG_SIZE [OPTION VALUE]...: members behind links, and a set with a log. Its
+# segments are as large as the extents: EXTENT (64K).
 with_log() {
 	linked "$1" "$2" irqmode=2 completion_nsec=100000
 	stale "$FAST"
 	stale "$SLOW"
-	LANDING=$3 format --extent-size 64K
+	LANDING=$3 format --extent-size "${EXTENT:-64K}"
 	fusion landing "${@:4}"
 }
 
