@@ -48,7 +48,7 @@ test_storm() {
 }
 
 # without moves and first writes, which both need fast slots
-test_log_turns_over() {
+long_log_turns_over() {
 	with_log 16 48 256K migration off
 	all_slow
 	mixed "$(seconds 8)" --max-io 4k --threads 8 --mix 20:45:15:0:4:6
@@ -80,7 +80,7 @@ test_few_blocks() {
 }
 
 # larger sectors, and more of them in an extent
-test_sectors_4096() {
+long_sectors_4096() {
 	local storm
 	members 32 96 blocksize=4096 irqmode=2 completion_nsec=200000
 	stale "$FAST"
@@ -93,14 +93,13 @@ test_sectors_4096() {
 	mixed "$(seconds 10)" --threads 8 --max-io 64k
 	finish "$storm"
 	verified
-	close landing
-	fusion landing
-	verified
 	used 1
+	reopened
+	verified
 }
 
 # a log with blocks, closed and opened again and again
-test_close_open() {
+long_close_open() {
 	local i blocks
 	with_log 16 48 1M migration off
 	all_slow
@@ -119,7 +118,7 @@ test_close_open() {
 }
 
 # a load for the whole test, while the set is suspended, or gets another table
-test_suspend_reload() {
+long_suspend_reload() {
 	local i stamp options=('' --noflush --nolockfs)
 	with_log 16 48 512K
 	all_slow

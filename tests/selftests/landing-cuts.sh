@@ -63,7 +63,7 @@ test_small_writes() {
 }
 
 # with all that moves
-test_storm() {
+long_storm() {
 	local i storm
 	begin 512K
 	for ((i = 0; i < $(cuts 6); i++)); do
@@ -76,7 +76,7 @@ test_storm() {
 }
 
 # every write is acknowledged only when it is durable
-test_synchronous() {
+long_synchronous() {
 	local i
 	begin 512K
 	for ((i = 0; i < $(cuts 4); i++)); do
@@ -87,7 +87,7 @@ test_synchronous() {
 }
 
 # No commit comes by itself: flushes alone have to keep what landed, and what was written over it.
-test_rare_commits() {
+long_rare_commits() {
 	local i
 	begin 6M migration off commit_interval 60000 idle 60000
 	for ((i = 0; i < $(cuts 4); i++)); do
@@ -133,7 +133,7 @@ test_flushed_then_cut() {
 }
 
 # the rig must be able to fail: a fast member that ignores flushes loses what has landed
-test_lying_member_is_seen() {
+long_lying_member_is_seen() {
 	local i
 	begin 6M migration off idle 60000
 	for ((i = 0; i < 5; i++)); do

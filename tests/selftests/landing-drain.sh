@@ -95,7 +95,7 @@ rested() {
 }
 
 # A sleeping disk is left alone while small writes land, are read again, and flushed.
-test_standby() {
+long_standby() {
 	local before i
 	with_log 16 48 4M idle 100 commit_interval 100 replica_interval 1 standby 1
 	all_slow
@@ -123,7 +123,7 @@ test_standby() {
 }
 
 # A user of the slow member wakes it: what has landed is drained as well.
-test_woken() {
+long_woken() {
 	with_log 16 48 4M idle 100 commit_interval 100 replica_interval 1 standby 1
 	all_slow
 	msg landing checkpoint
@@ -136,7 +136,7 @@ test_woken() {
 }
 
 # drains, asked for by several at once, under a load that never stops: each ends
-test_asked_under_load() {
+long_asked_under_load() {
 	local stamp i drains=()
 	with_log 16 48 1M
 	all_slow

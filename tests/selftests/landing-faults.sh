@@ -61,7 +61,7 @@ works() {
 	verified
 }
 
-test_drain_cannot_write() {
+long_drain_cannot_write() {
 	local errors
 	with_log 16 48 6M "${QUIET[@]}"
 	all_slow
@@ -172,7 +172,7 @@ test_log_cannot_be_written() {
 }
 
 # the same under load, and the power fails
-test_log_cannot_be_written_and_cut() {
+long_log_cannot_be_written_and_cut() {
 	local i stamp
 	for i in 1 2 3; do
 		switched 16 32
@@ -232,11 +232,11 @@ vanish() {
 	works
 }
 
-test_slow_vanishes() {
+long_slow_vanishes() {
 	vanish slow
 }
 
-test_fast_vanishes() {
+long_fast_vanishes() {
 	vanish fast
 }
 
