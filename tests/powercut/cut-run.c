@@ -36,7 +36,7 @@
 
 static uint64_t state;			/* of the random numbers */
 static unsigned int cuts, nested, idle_ends;
-static unsigned long long moved, checkpoints, drains;
+static unsigned long long moved, checkpoints, drains, landed;
 
 /* -- moves ------------------------------------------------------------------------ */
 
@@ -208,8 +208,24 @@ static bool verify(void)
 	return stamp_do(STAMP_VERIFY) == STAMP_OK;
 }
 
+/* What has landed in the log since the set was opened, and was not written over there. */
+static void count_landed(void)
+{
+	static const char *const keys[] = { "log_blocks ", "log_drained " };
+	char *answer, *at;
+
+	if (!rig.logs || set_message(&answer, "stats"))
+		return;
+	for (unsigned int i = 0; i < 2; i++) {
+		at = strstr(answer, keys[i]);
+		landed += at ? strtoul(at + strlen(keys[i]), NULL, 10) : 0;
+	}
+	free(answer);
+}
+
 static bool take_down(void)
 {
+	count_landed();
 	set_close();
 	power("restore");
 	return true;
@@ -360,9 +376,10 @@ int main(int argc, char **argv)
 			cuts = before + n;
 	}
 	printf("%u cuts in %.1f s, %u of them in recovery, %u at the end of a load; "
-	       "seeds %u to %u; %llu moves, %llu checkpoints, %llu drains\n", cuts,
-	       seconds() - start, nested, idle_ends, seed, seed + lives - 1, moved, checkpoints,
-	       drains);
+	       "seeds %u to %u; %llu moves, %llu checkpoints\n", cuts, seconds() - start,
+	       nested, idle_ends, seed, seed + lives - 1, moved, checkpoints);
+	if (rig.logs)
+		printf("%llu drains; %llu blocks have landed\n", drains, landed);
 	printf("%.1f s of load, %.1f s closing, %.1f s opening, %.1f s verifying\n", spent[LOAD],
 	       spent[CLOSE], spent[OPEN], spent[VERIFY]);
 	stamp_print_counts();
