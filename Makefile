@@ -52,7 +52,7 @@ help:
 	@echo 'make torture-powercut [CUTS=50000] [KILLS=200]'
 	@echo '                           real kernels lose their power'
 	@echo 'make torture-mutants        break the module in one place at a time: the simulator must notice'
-	@echo 'make soak [MINUTES=60] [SEED=n] [KVER=debug]'
+	@echo 'make soak [MINUTES=60] [SEED=n] [KVER=debug] [LANDING=SIZE]'
 	@echo '                           everything at once for that long, with members that fail'
 	@echo 'make loss [FS="ext4 xfs btrfs"] [FULL="30 70 95"] [RUNS=20] [SEED=n] [KVER=6.12]'
 	@echo '                           the SSD vanishes under load: what is left of each file, as a table;'
@@ -192,7 +192,7 @@ torture-mutants:
 SOAK_KVER := $(if $(asked),$(KVER),6.1)
 
 soak: tests userspace $(addsuffix /dm-fusion,$(SOAK_KVER))
-	$(Q)MINUTES='$(MINUTES)' SEED='$(SEED)' BOUND='$(BOUND)' tests/soak/soak $(SOAK_KVER)
+	$(Q)MINUTES='$(MINUTES)' SEED='$(SEED)' BOUND='$(BOUND)' LANDING='$(LANDING)' tests/soak/soak $(SOAK_KVER)
 
 LOSS_KVER := $(if $(asked),$(KVER),uml-fs)
 

@@ -3,10 +3,10 @@
  * cut-run: cut the power of a set at random moments of a random load, and judge the result.
  *
  * For each cut, some threads send stamped writes, FUA, flushes, discards and zeroes, while another
- * one moves extents and requests checkpoints, until the power goes at a command drawn beforehand.
- * Then the set is removed, the power comes back, and the set is opened, which recovers it. The
- * power may go again during that, more than once. Then every sector is read and judged: see
- * stamp.h.
+ * one moves extents and requests checkpoints, and drains of a landing log, until the power goes at a
+ * command drawn beforehand. Then the set is removed, the power comes back, and the set is opened,
+ * which recovers it. The power may go again during that, more than once. Then every sector is read
+ * and judged: see stamp.h.
  *
  * Everything random is drawn from the seed, except for the threads and workers of the real kernel:
  * the same seed gives the same load, cut at the same number of commands, in another order.
@@ -36,7 +36,7 @@
 
 static uint64_t state;			/* of the random numbers */
 static unsigned int cuts, nested, idle_ends;
-static unsigned long long moved, checkpoints;
+static unsigned long long moved, checkpoints, drains, landed;
 
 /* -- moves ------------------------------------------------------------------------ */
 
@@ -73,9 +73,14 @@ static void *storm(void *arg)
 		if (below(&s->state, 12)) {
 			s->err = move_some(s);
 		} else {
-			s->err = set_message(&answer, "checkpoint");
+			bool drain = rig.logs && below(&s->state, 2);
+
+			s->err = set_message(&answer, drain ? "drain" : "checkpoint");
 			free(answer);
-			checkpoints += !s->err;
+			if (drain)
+				drains += !s->err;
+			else
+				checkpoints += !s->err;
 		}
 	}
 	stamp_stop();
@@ -203,8 +208,24 @@ static bool verify(void)
 	return stamp_do(STAMP_VERIFY) == STAMP_OK;
 }
 
+/* What has landed in the log since the set was opened, and was not written over there. */
+static void count_landed(void)
+{
+	static const char *const keys[] = { "log_blocks ", "log_drained " };
+	char *answer, *at;
+
+	if (!rig.logs || set_message(&answer, "stats"))
+		return;
+	for (unsigned int i = 0; i < 2; i++) {
+		at = strstr(answer, keys[i]);
+		landed += at ? strtoul(at + strlen(keys[i]), NULL, 10) : 0;
+	}
+	free(answer);
+}
+
 static bool take_down(void)
 {
+	count_landed();
 	set_close();
 	power("restore");
 	return true;
@@ -357,6 +378,8 @@ int main(int argc, char **argv)
 	printf("%u cuts in %.1f s, %u of them in recovery, %u at the end of a load; "
 	       "seeds %u to %u; %llu moves, %llu checkpoints\n", cuts, seconds() - start,
 	       nested, idle_ends, seed, seed + lives - 1, moved, checkpoints);
+	if (rig.logs)
+		printf("%llu drains; %llu blocks have landed\n", drains, landed);
 	printf("%.1f s of load, %.1f s closing, %.1f s opening, %.1f s verifying\n", spent[LOAD],
 	       spent[CLOSE], spent[OPEN], spent[VERIFY]);
 	stamp_print_counts();

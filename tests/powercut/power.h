@@ -29,6 +29,7 @@ extern struct rig {
 	uint32_t extent_sectors;
 	uint32_t nr_lexts;
 	uint32_t nr_fast_slots;
+	bool logs;			/* it has a landing log */
 	int fd;				/* while it is open */
 } rig;
 

@@ -33,6 +33,7 @@ enum request {
 	SET,
 	KEEP,
 	CHECKPOINT,
+	DRAIN,
 	MAP,
 	EXTENTS,
 	POLICY,
@@ -48,8 +49,8 @@ enum request {
 };
 
 static const char *const names[NR_REQUESTS] = {
-	"promote", "demote", "set", "keep", "checkpoint", "map", "extents", "policy", "heat",
-	"histogram", "stats", "settings", "pin", "pins", "status", "table",
+	"promote", "demote", "set", "keep", "checkpoint", "drain", "map", "extents", "policy",
+	"heat", "histogram", "stats", "settings", "pin", "pins", "status", "table",
 };
 
 static const struct option_range {
@@ -68,7 +69,7 @@ static const struct option_range {
 	{ "standby", 0, 5 },
 	{ "write_budget", 0, 3 },
 	{ "shadow", 0, 0 },
-	{ "shadow_age", 0, 10 },
+	{ "shadow_age", 0, 10 },	/* the last one: not with a landing log */
 };
 
 #define NR_OPTIONS	(sizeof(option_ranges) / sizeof(option_ranges[0]))
@@ -78,6 +79,7 @@ static int control;			/* of the device mapper */
 static const char *counts_path;
 static unsigned int extents, fast_slots, bound = 60;
 static __u64 seed;
+static int logs;			/* the set has a landing log */
 
 static atomic_bool stop, failed;
 static atomic_ullong done[NR_REQUESTS], refused[NR_REQUESTS], slowest[NR_REQUESTS];
@@ -154,7 +156,7 @@ static bool had_no_table(struct thread *t, void *buf, const char *text)
 static void set_option(struct thread *t, bool keep, char *text, size_t size)
 {
 	const char *how = keep ? "keep " : "";
-	const struct option_range *o = &option_ranges[rnd(t, NR_OPTIONS)];
+	const struct option_range *o = &option_ranges[rnd(t, NR_OPTIONS - logs)];
 	unsigned int max = o->max == 0xffffffff ? fast_slots / 2 : o->max;
 
 	if (keep && !rnd(t, 4))
@@ -254,7 +256,8 @@ static void *run(void *arg)
 			usleep(rnd(t, 20000));
 			break;
 		case 2:
-			one(t, buf, rnd(t, 8) ? rnd(t, 4) ? SET : KEEP : CHECKPOINT);
+			one(t, buf, rnd(t, 8) ? rnd(t, 4) ? SET : KEEP :
+				    logs && rnd(t, 2) ? DRAIN : CHECKPOINT);
 			usleep(rnd(t, 60000));
 			break;
 		default:
@@ -325,6 +328,7 @@ static int print_usage(FILE *f, int status)
 {
 	fputs("usage: fusion-storm NAME --extents N --fast-slots N [OPTION]...\n"
 	      "\n"
+	      "  --log            the set has a landing log: have it drained now and then\n"
 	      "  --seed N         (1) of what is asked\n"
 	      "  --bound N        (60) seconds a request may take\n"
 	      "  --counts FILE    \"<request> <done> <refused> <slowest, ms>\", each second anew\n"
@@ -342,6 +346,7 @@ int main(int argc, char **argv)
 		{ "seed", 1, NULL, 's' },
 		{ "bound", 1, NULL, 'b' },
 		{ "counts", 1, NULL, 'c' },
+		{ "log", 0, &logs, true },
 		{ "help", 0, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -349,6 +354,8 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (c) {
+		case 0:
+			break;
 		case 'e':
 			extents = strtoul(optarg, NULL, 0);
 			break;

@@ -17,6 +17,7 @@ soak=$(cd "$(dirname "$0")" && pwd)
 MINUTES=${MINUTES:-1}
 SEED=${SEED:-$((RANDOM << 15 | RANDOM))}
 BOUND=${BOUND:-120}	# seconds that anything may take
+LANDING=${LANDING:-}	# size of the landing log of both sets
 
 SET=/dev/mapper/soak
 SETS=(soak soakfs)
@@ -52,8 +53,8 @@ random_options() {
 		"half_life $((1 + RANDOM % 60))" "duty $((10 + RANDOM % 91))" "idle $((RANDOM % 300))"
 		"commit_interval $((10 + RANDOM % 1000))" "replica_interval $((1 + RANDOM % 9))"
 		"discard_passdown off" "standby $((1 + RANDOM % 9))"
-		"write_budget $((1 + RANDOM % 9))" "shadow off"
-		"shadow_age $((RANDOM % 30))") i text=''
+		"write_budget $((1 + RANDOM % 9))" "shadow off") i text=''
+	[[ $LANDING ]] || all+=("shadow_age $((RANDOM % 30))")
 	for ((i = RANDOM % 4; i > 0; i--)); do
 		text+=" ${all[RANDOM % ${#all[@]}]}"
 	done
@@ -170,7 +171,7 @@ storms_start() {
 	for i in "${!SETS[@]}"; do
 		read -r extents slots <<<"${STORM_SIZE[-1 - i]}"
 		background nice -n 5 fusion-storm "${SETS[i]}" --extents "$extents" --fast-slots "$slots" \
-			--bound "$BOUND" --seed $((SEED + i)) --counts "$TMP/storm-$i.counts" \
+			--bound "$BOUND" --seed $((SEED + i)) ${LANDING:+--log} --counts "$TMP/storm-$i.counts" \
 			>"$TMP/storm-$i.out" 2>&1
 		STORMS+=("$REPLY")
 		begun "$REPLY" "storm $i" "$TMP/storm-$i.out" test -s "$TMP/storm-$i.counts"

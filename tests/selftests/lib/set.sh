@@ -3,10 +3,12 @@
 #
 # A set: make, open and close it, read its superblocks, damage it. Part of lib.sh.
 
-# format [OPTION]...: make FAST and SLOW a set; its size is in LEN
+# format [OPTION]...: make FAST and SLOW a set; its size is in LEN. With LANDING=SIZE it has a landing
+# log: tests whose sets are made here can be tried with one.
 format() {
 	need_module dm-fusion
-	fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" "$@" >/dev/null
+	fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" \
+		${LANDING:+--landing "$LANDING"} "$@" >/dev/null
 	LEN=$(($(sb nr_lexts) * $(sb extent_sectors)))
 }
 
