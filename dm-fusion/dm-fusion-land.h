@@ -42,6 +42,7 @@
 
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
+#include <linux/cache.h>
 #include <linux/limits.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -128,6 +129,8 @@ struct fusion_land_segment {
 
 /**
  * struct fusion_land - the landing log, and its index
+ *
+ * Read by map() of any bio of the slow member, so in a line that is rarely written:
  * @max: segments that there may be; 0: the set has no log
  * @blocks: of a segment, and of an extent. Block b of segment s is the position s * @blocks + b
  * @bitmap_bytes: of a bitmap of these
@@ -135,7 +138,9 @@ struct fusion_land_segment {
  * @has: a bit for each extent, set while it has entries, or had some whose death is not durable
  *	yet; read without a lock. Set by loading, and when a block is on its way into the log;
  *	cleared by the mover
- * @lock: innermost, irq-safe
+ * @appends: there is room in the log; changes under @lock, read without for a hint
+ *
+ * @lock: innermost, irq-safe; begins lines of its own
  *
  * Under @lock:
  * @entry: by position
@@ -147,7 +152,6 @@ struct fusion_land_segment {
  * @flight_first: the first one of these
  * @nr_flight: how many
  * @barred: an extent that is being unmapped: its blocks go past the log; or FUSION_LAND_NONE
- * @appends: there is room in the log; read without a lock for a hint
  * @at: the last batch that has a place, and where the next block goes
  * @at_place: the place of that segment, or FUSION_LAND_NONE
  * @flushed_seq: the batches up to this one are durable
@@ -205,8 +209,9 @@ struct fusion_land {
 	u32 bitmap_bytes;
 	unsigned int hash_bits;
 	unsigned long *has;
+	bool appends;
 
-	spinlock_t lock;	/* see "Locks" in dm-fusion.h */
+	spinlock_t lock ____cacheline_aligned_in_smp;	/* see "Locks" in dm-fusion.h */
 	struct fusion_land_entry *entry;
 	u32 *next;
 	u32 *bucket;
@@ -215,7 +220,6 @@ struct fusion_land {
 	u32 flight_first;
 	u32 nr_flight;
 	u32 barred;
-	bool appends;
 	struct fusion_landed at;
 	u32 at_place;
 	u64 flushed_seq;
