@@ -134,7 +134,7 @@ record() {
 load() {
 	local part=$1 before after sampler rc=0 logs=() gap=null
 	shift
-	[[ ! ${GAPS:-} ]] || logs=(--write_lat_log="$TMP/ended" --disable_slat=1 --disable_clat=1)
+	[[ ! ${GAPS:-} ]] || logs=(--write_lat_log="$TMP/ended" --disable_slat=1 --disable_lat=1)
 	LOADS=$((LOADS + 1))
 	snapshot
 	before=$SNAPSHOT
@@ -157,7 +157,7 @@ load() {
 		return 1
 	fi
 	if [[ ${GAPS:-} ]]; then
-		gap=$(longest_gap "$TMP/ended_lat.1.log")
+		gap=$(longest_gap "$TMP/ended_clat.1.log")
 		rm "$TMP"/ended_*.log
 	fi
 	record "$part" "$before" "$after" "$(series)" "$TMP/fio.json" "$gap"
