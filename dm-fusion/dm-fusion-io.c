@@ -38,15 +38,14 @@ void fusion_complete_after_commit(struct fusion *fs, struct bio *bio)
 static_assert(!FUSION_STABLE && FUSION_LOCKED == (FUSION_OPEN | FUSION_WATCHED));
 
 /*
- * Not simply STABLE on the fast member. Only writes look at WATCHED: reads go the same way as with
- * STABLE. On the slow member, the landing log may have newer blocks. A single mask tells.
+ * The bits of a word that are not simply STABLE on the fast member. Only writes look at WATCHED:
+ * reads go the same way as with STABLE. On the slow member, the landing log may have newer blocks.
  */
-static __always_inline bool fusion_word_busy(u32 word, bool write)
+static __always_inline u32 fusion_word_busy(u32 word, bool write)
 {
 	const u32 states = FUSION_OPEN | (write ? FUSION_WATCHED : 0);
 
-	return word & (states << FUSION_WORD_STATE_SHIFT | 1U << FUSION_WORD_DEV_SHIFT) ||
-	       !fusion_word_mapped(word);
+	return word & (states << FUSION_WORD_STATE_SHIFT | 1U << FUSION_WORD_DEV_SHIFT);
 }
 
 /* The same without a look at the member: not simply STABLE. */
@@ -92,7 +91,7 @@ again:
 		word = seen;
 	}
 	found = (struct fusion_found){ word, verdict };
-	if (verdict != FUSION_SUBMIT || fusion_word_dev(word) != FUSION_SLOW)
+	if (verdict != FUSION_SUBMIT || fusion_word_dev(word) != FUSION_SLOW || !fs->land.max)
 		return found;
 	if (write && fusion_land_fits(fs, bio))
 		found = fusion_land_append(fs, bio, word, in_map);
@@ -119,8 +118,11 @@ static __always_inline struct fusion_found fusion_judge(struct fusion *fs, struc
 {
 	bool write = op_is_write(bio_op(bio));
 	struct fusion_found found = { word, FUSION_SUBMIT };
+	const u32 busy = fusion_word_busy(word, write);
 
-	if (unlikely(fusion_word_busy(word, write)))
+	if (unlikely(!fusion_word_mapped(word)))
+		found = fusion_look_closer(fs, bio, word, in_map);
+	else if (unlikely(busy) && (busy != 1U << FUSION_WORD_DEV_SHIFT || fs->land.max))
 		found = fusion_look_closer(fs, bio, word, in_map);
 	/* Before it is sent: dm-fusion-point.c. */
 	if (unlikely(write && bio->bi_opf & FUSION_METADATA_FLAGS))
@@ -396,6 +398,35 @@ static noinline void fusion_end_special(struct fusion *fs, struct fusion_io *io,
 		fusion_end_flush(fs, io);
 }
 
+/* The bio has used its slot. */
+static __always_inline void fusion_end_slot(struct fusion *fs, struct fusion_io *io,
+					    const struct bio *bio, blk_status_t error)
+{
+	if (unlikely(io->open))
+		fusion_open_written(fs, io, !error);
+	this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);
+	if (unlikely(error))
+		fusion_io_failed(fs, io, bio, error);
+	fusion_leave(fs, io);
+}
+
+/* The same of a write over entries of the landing log, or one that waits for a commit. */
+static noinline int fusion_end_noted(struct fusion *fs, struct fusion_io *io, struct bio *bio,
+				     blk_status_t error)
+{
+	/* behind fusion_mark_written(): the next commit flushes before it records what dies here */
+	if (io->over)
+		fusion_land_written(fs, io, !error);
+	fusion_end_slot(fs, io, bio, error);
+	if (!io->fua)
+		return DM_ENDIO_DONE;
+	io->fua = false;
+	if (error)
+		return DM_ENDIO_DONE;
+	fusion_complete_after_commit(fs, bio);
+	return DM_ENDIO_INCOMPLETE;
+}
+
 int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 {
 	struct fusion *fs = ti->private;
@@ -412,22 +443,9 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	 */
 	if (op_is_write(bio_op(bio)) && !(io->disk == FUSION_OLD && *error))
 		fusion_mark_written(fs, io->disk);
-	/* behind that: the next commit flushes before it records what dies here */
-	if (unlikely(io->over))
-		fusion_land_written(fs, io, !*error);
-	if (unlikely(io->open))
-		fusion_open_written(fs, io, !*error);
-	this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);
-	if (unlikely(*error))
-		fusion_io_failed(fs, io, bio, *error);
-	fusion_leave(fs, io);
-
-	if (unlikely(io->fua)) {
-		io->fua = false;
-		if (!*error) {
-			fusion_complete_after_commit(fs, bio);
-			return DM_ENDIO_INCOMPLETE;
-		}
-	}
+	/* A single test. */
+	if (unlikely(io->over || io->fua))
+		return fusion_end_noted(fs, io, bio, *error);
+	fusion_end_slot(fs, io, bio, *error);
 	return DM_ENDIO_DONE;
 }

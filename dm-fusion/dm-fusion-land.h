@@ -42,6 +42,7 @@
 
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
+#include <linux/cache.h>
 #include <linux/limits.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -131,6 +132,8 @@ struct fusion_land_segment {
 
 /**
  * struct fusion_land - the landing log, and its index
+ *
+ * Read by map() of any bio of the slow member, so in a line that is rarely written:
  * @max: segments that there may be; 0: the set has no log
  * @blocks: of a segment, and of an extent. Block b of segment s is the position s * @blocks + b
  * @bitmap_bytes: of a bitmap of these
@@ -138,7 +141,9 @@ struct fusion_land_segment {
  * @has: a bit for each extent, set while it has entries, or had some whose death is not durable
  *	yet; read without a lock. Set by loading, and when a block is on its way into the log;
  *	cleared by the mover
- * @lock: innermost, irq-safe
+ * @appends: there is room in the log; changes under @lock, read without for a hint
+ *
+ * @lock: innermost, irq-safe; begins lines of its own
  *
  * Under @lock:
  * @entry: by position
@@ -151,7 +156,6 @@ struct fusion_land_segment {
  * @nr_flight: how many
  * @barred: an extent that is being unmapped: its blocks go past the log; or FUSION_LAND_NONE
  * @awaited: the same for one with blocks on their way that bios are parked for
- * @appends: there is room in the log; read without a lock for a hint
  * @at: the last batch that has a place, and where the next block goes
  * @at_place: the place of that segment, or FUSION_LAND_NONE
  * @ahead: places of segments that are opened, by the lowest bits of their numbers
@@ -209,8 +213,9 @@ struct fusion_land {
 	u32 bitmap_bytes;
 	unsigned int hash_bits;
 	unsigned long *has;
+	bool appends;
 
-	spinlock_t lock;	/* see "Locks" in dm-fusion.h */
+	spinlock_t lock ____cacheline_aligned_in_smp;	/* see "Locks" in dm-fusion.h */
 	struct fusion_land_entry *entry;
 	u32 *next;
 	u32 *bucket;
@@ -220,7 +225,6 @@ struct fusion_land {
 	u32 nr_flight;
 	u32 barred;
 	u32 awaited;
-	bool appends;
 	struct fusion_landed at;
 	u32 at_place;
 	u32 ahead[FUSION_LAND_AHEAD];

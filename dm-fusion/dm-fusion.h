@@ -286,6 +286,7 @@ struct fusion {
 	u8 mode;			/* enum fusion_mode; see fusion_set_mode() */
 	u8 epoch;			/* 0 or 1 */
 	u32 dirty[FUSION_NR_DISKS];	/* slow, old: written since their last flush began */
+	struct fusion_land land;	/* the landing log: its first line is of this kind as well */
 
 	struct dm_target *ti;
 	struct fusion_options opt;	/* changed under lock, read without */
@@ -319,7 +320,6 @@ struct fusion {
 	struct fusion_slots slots;
 	struct fusion_shadows shadows;
 	struct fusion_opens opens;
-	struct fusion_land land;	/* the landing log */
 	struct fusion_txns txns;
 	struct fusion_flush flush;
 	struct fusion_chain journal;	/* committer only */

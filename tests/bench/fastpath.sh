@@ -17,6 +17,8 @@
 #              With more CPUs than one, by one job, and by as many as there are CPUs. Where
 #              one CPU does all the work, as on the virtual clock, the reciprocal is the CPU
 #              per I/O
+#  slow        the same reads and writes of data on the slow member, which a set without a landing
+#              log serves with a look at a few words more
 #  sequential  reads and writes through fusion and of the device that holds the data, for
 #              either member, taken in turn
 #  memory      of a small set, whole, and per extent at 1 Mi and 4 Mi extents, or EXTENTS="1 4
@@ -33,7 +35,7 @@ export DM_DISABLE_UDEV=1 LC_ALL=C
 REPEATS=${1:-7}
 RUNTIME=${RUNTIME:-4s}
 EXTENTS=${EXTENTS:-1 4}	# Mi
-WHAT=${WHAT:-iops sequential memory}
+WHAT=${WHAT:-iops slow sequential memory}
 CPUS=$(nproc)
 TMP=$(mktemp -d)
 JSON=()
@@ -160,7 +162,7 @@ un_dm_cache() {
 }
 
 # A set with extents 0 to 199 on fast, from slot data on, and 300 to 499 on slow, from slow_slot on;
-# and l, dm-linear on its fast member.
+# and l and s, dm-linear on its fast and on its slow member.
 set_up() {
 	local i
 	null fast 256
@@ -178,17 +180,33 @@ set_up() {
 	slow_slot=$(dmsetup message f 0 map 300 200 | awk 'NR == 1 && $2 == 200 { print $4 }')
 	[[ $slow_slot ]] || die "unexpected map of the slow part"
 	create l "0 $(blockdev --getsz /dev/fast) linear /dev/fast 0"
+	create s "0 $(blockdev --getsz /dev/slow) linear /dev/slow 0"
 }
 
 tear_down() {
 	dmsetup remove l
+	dmsetup remove s
 	dmsetup remove f
 	unnull fast slow
 }
 
+# Numbers of jobs.
+numbers=(1)
+[[ $CPUS -eq 1 ]] || numbers+=("$CPUS")
+
+random_slow() {
+	local rw jobs
+	for jobs in "${numbers[@]}"; do
+		for rw in read write; do
+			compare "random $rw, slow, against dm-linear" "$jobs" IOPS \
+				"iops /dev/mapper/s ${slow_slot}m 200m $rw $jobs" \
+				"iops /dev/mapper/f 300m 200m $rw $jobs"
+		done
+	done
+}
+
 random() {
-	local at=$((data * 512)) numbers=(1) jobs
-	[[ $CPUS -eq 1 ]] || numbers+=("$CPUS")
+	local at=$((data * 512)) jobs
 	for jobs in "${numbers[@]}"; do
 		compare "4 KiB random read against dm-linear" "$jobs" IOPS \
 			"iops /dev/mapper/l $at 200m read $jobs" "iops /dev/mapper/f 0 200m read $jobs"
@@ -269,10 +287,11 @@ asked() {
 }
 
 uname -sr
-if asked iops || asked sequential; then
+if asked iops || asked slow || asked sequential; then
 	printf '%-37s %4s %10s %10s %-6s %6s  %s\n' "" jobs base fusion "" ratio spread
 	set_up
 	! asked iops || random
+	! asked slow || random_slow
 	! asked sequential || in_sequence
 	tear_down
 fi

@@ -86,13 +86,23 @@ series() {
 	} END { print NR ? "]" : "[]" }' "$TMP/samples"
 }
 
-# record PART BEFORE AFTER SERIES FIO.json
+# longest_gap LOG: the longest time in which no I/O ends, in seconds, of a log of fio's that has a
+# line for each: time in ms, ...
+longest_gap() {
+	awk -F ', *' '
+		$1 - last > longest { longest = $1 - last }
+		{ last = $1 }
+		END { printf("%.3f", longest / 1000) }' "$1"
+}
+
+# record PART BEFORE AFTER SERIES FIO.json [LONGEST-GAP]
 record() {
 	printf '@ '
 	# fio may print messages before its JSON
 	sed -n '/^{/,$p' "$5" |
 	jq -cM --arg part "$1" --arg before "$2" --arg after "$3" --argjson series "$4" \
-		--arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" '
+		--arg test "$TEST" --arg system "$SYSTEM" --argjson repetition "$REPETITION" \
+		--argjson gap "${6:-null}" '
 		def words: split(" ") | map(select(contains("=")) | split("=") | { (.[0]): (.[1] | tonumber) }) | add;
 		def ms($p): .clat_ns.percentile[$p] // 0 | . / 1e6;
 		def way: {
@@ -115,14 +125,16 @@ record() {
 				} else null end)
 			} }) | add),
 			series: $series
-		}'
+		} + if $gap then { longest_gap: $gap } else {} end'
 }
 
-# load PART OPTION...: run fio with these options and record it. STEP is the time between samples.
-# Every load has its own seed, the same for all systems.
+# load PART OPTION...: run fio with these options and record it. STEP is the time between samples;
+# with GAPS, the longest time in which nothing ends is recorded, too. Every load has its own seed,
+# the same for all systems.
 load() {
-	local part=$1 before after sampler rc=0
+	local part=$1 before after sampler rc=0 logs=() gap=null
 	shift
+	[[ ! ${GAPS:-} ]] || logs=(--write_lat_log="$TMP/ended" --disable_slat=1 --disable_lat=1)
 	LOADS=$((LOADS + 1))
 	snapshot
 	before=$SNAPSHOT
@@ -133,7 +145,7 @@ load() {
 		--percentile_list=50:99:99.9 \
 		--filename="$DEV" --direct=1 --ioengine=libaio --refill_buffers --norandommap \
 		--randrepeat=0 --allrandrepeat=0 --randseed=$((REPETITION * 1000 + LOADS)) \
-		--name="$part" "$@" >"$TMP/fio.log" 2>&1 || rc=$?
+		--name="$part" "$@" "${logs[@]}" >"$TMP/fio.log" 2>&1 || rc=$?
 	kill "$sampler"
 	wait "$sampler" 2>/dev/null || :
 	now
@@ -144,7 +156,11 @@ load() {
 		say "$TEST, $SYSTEM: fio ended with status $rc: $(head -n 3 "$TMP/fio.log" | tr '\n' ' ')"
 		return 1
 	fi
-	record "$part" "$before" "$after" "$(series)" "$TMP/fio.json"
+	if [[ ${GAPS:-} ]]; then
+		gap=$(longest_gap "$TMP/ended_clat.1.log")
+		rm "$TMP"/ended_*.log
+	fi
+	record "$part" "$before" "$after" "$(series)" "$TMP/fio.json" "$gap"
 }
 
 # -- the device under test ---------------------------------------------------------------

@@ -16,7 +16,8 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 #   full quick  number of repetitions; 0: not in the quick run
 #   prepare     filled: the device is written in sequence from end to end, then left alone;
 #               own: the test does that itself
-#   full        systems: all, or some of them; -name: except that one
+#   full        systems: all, or some of them; -name: except that one; +name: with that one, too.
+#               logs: those with a landing log
 #   quick       the same, of these
 #
 # A system that can neither learn nor lose in a test is left out: dm-linear runs where the cost of a
@@ -24,26 +25,29 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 # speed matters, not only hits.
 PLAN='
 sequential   3 1  own     -linear                                -writecache
-randwrite    3 1  filled  all                                    -linear
-region       3 1  filled  -linear                                all
+randwrite    3 1  filled  +logs                                  -linear
+region       3 1  filled  -linear,+logs                          all
 mix          3 1  filled  -linear                                -writecache
-randread     3 3  filled  -writecache                            hdd,cache,fusion
+randread     3 3  filled  -writecache,+logs                      hdd,cache,fusion
+burst        3 1  filled  -linear,-cache,+logs                   ssd,fusion,logs
+sustained    3 1  filled  -ssd,-linear,-cache,+logs              hdd,fusion,logs
 coldread     3 1  filled  hdd,cache,writecache,bcache,fusion     hdd,cache,fusion
-zipf1.0-read 3 0  filled  -linear,-writecache                    all
-zipf1.0-mix  3 0  filled  -linear,-writecache,+fusion-64k        all
-zipf1.2-read 3 0  filled  -linear,-writecache                    all
-zipf1.2-mix  3 1  filled  -linear,-writecache,+fusion-64k        cache,fusion
+zipf1.0-read 3 0  filled  -linear,-writecache,+logs              all
+zipf1.0-mix  3 0  filled  -linear,-writecache,+fusion-64k,+logs  all
+zipf1.2-read 3 0  filled  -linear,-writecache,+logs              all
+zipf1.2-mix  3 1  filled  -linear,-writecache,+fusion-64k,+logs  cache,fusion
 zoned-read   3 0  filled  -linear,-writecache                    all
 zoned-mix    3 1  filled  -linear,+fusion-oracle                 fusion,fusion-oracle
 shift        3 1  filled  cache,bcache,fusion                    fusion
 scan         3 1  filled  hdd,cache,bcache,fusion                fusion
-uniform      3 1  filled  -linear,-writecache,+fusion-off        fusion,fusion-off
+uniform      3 1  filled  -linear,-writecache,+fusion-off,+logs  fusion,fusion-off
 loop         3 1  filled  hdd,cache,bcache,fusion                fusion
 seqmix       3 1  filled  -linear                                hdd,fusion
 fsync        3 3  filled  all                                    ssd,fusion
+fsync-cold   3 1  filled  -linear,+logs                          ssd,fusion,logs
 latency      3 1  filled  hdd,fusion-off,fusion                  hdd,fusion-off,fusion
 launch       3 1  filled  -linear,-writecache                    hdd,ssd,fusion
-fullness     3 1  own     cache,bcache,fusion                    fusion
+fullness     3 1  own     cache,bcache,fusion,logs               fusion
 shadow       3 1  own     hdd,fusion-no-shadow,fusion-shadow     all
 shadow-mix   3 1  own     fusion-no-shadow,fusion,fusion-shadow  fusion-no-shadow,fusion-shadow
 '
@@ -51,6 +55,8 @@ shadow-mix   3 1  own     fusion-no-shadow,fusion,fusion-shadow  fusion-no-shado
 # Lengths in seconds of the VM's clock, and limits of I/Os for loads that are as fast as the SSD.
 # I/Os cost the machine time: two to three seconds for 10,000 of them. Idling costs next to nothing.
 #
+#   BURST_KIB random writes that begin when all is quiet: 0.4 of an eighth of the SSD
+#   ENDLESS   random writes that do not end: longer than a landing log of a quarter of the SSD holds out
 #   LONG      loads that show whether a system learns, and how fast it is then. In ten minutes the
 #             HDD does 150,000 I/Os of a mix, fusion 390,000 (zipf 1.2) to 530,000 (zoned).
 #             LONG_IOS ends the load for a system that is faster, and so has learnt everything
@@ -61,16 +67,20 @@ shadow-mix   3 1  own     fusion-no-shadow,fusion,fusion-shadow  fusion-no-shado
 #   ALONE_IOS a disk alone, or dm-linear on it, is as fast at the end as at the beginning
 if [[ ${QUICK:-} ]]; then
 	PASS=15 PAUSE=10 SHORT=10 LONG=60 HALF=60 WARM=40 STEADY=15 STREAM=1
+	ENDLESS=90
 	PASS_IOS=20000 LONG_IOS=200000 ALONE_IOS=20000
 	FULL=(80)
 else
 	PASS=15 PAUSE=10 SHORT=10 LONG=600 HALF=300 WARM=120 STEADY=30 STREAM=2
+	ENDLESS=240
 	PASS_IOS=50000 LONG_IOS=600000 ALONE_IOS=20000
 	FULL=(50 80 95)
 fi
 # The loop is longer than one round of it takes to learn.
 ROUNDS=$((WARM + STEADY))
 [[ ${QUICK:-} ]] || ROUNDS=360
+
+BURST_KIB=$((SSD_MIB * 1024 / 8 * 4 / 10 & -4))
 
 # Seconds after the fill, for background work: longer than fusion's replica_interval. They cost
 # nothing where idle time is skipped.
@@ -126,6 +136,10 @@ plan() {
 			return out plus
 		}
 		$1 == t {
+			for (i = 5; i <= 6; i++) {
+				gsub(/\+logs/, "+fusion-landing8,+fusion-landing4", $i)
+				gsub(/,logs/, ",fusion-landing8,fusion-landing4", $i)
+			}
 			# a quick run also does tests that are named
 			v["repetitions"] = !quick ? $2 : !$3 && chosen ? 1 : $3
 			v["prepare"] = $4

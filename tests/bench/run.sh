@@ -24,7 +24,7 @@ here=$(dirname "$0")
 . "$here/systems.sh"
 # shellcheck source=measure.sh
 . "$here/measure.sh"
-for i in table steady changes latency shadow; do
+for i in table steady changes latency shadow landing; do
 	# shellcheck source=/dev/null
 	. "$here/tests-$i.sh"
 done

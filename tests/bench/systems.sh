@@ -151,18 +151,19 @@ counters_bcache() {
 
 # -- fusion ----------------------------------------------------------------------------
 
-# make_fusion [EXTENT-SIZE]
+# make_fusion [EXTENT-SIZE [OPTION...]]
 make_fusion() {
 	local s extent
-	fusionctl create $NAME --fast $SSD --slow $HDD --extent-size "${1:-1M}" --yes >/dev/null
+	fusionctl create $NAME --fast $SSD --slow $HDD --extent-size "${1:-1M}" "${@:2}" --yes >/dev/null
 	DEV=/dev/mapper/$NAME
 	read -ra s < <(dmsetup status $NAME)
 	# the default share for an SSD of 128 GB; for one as small as this it would be a tenth
 	dmsetup message $NAME 0 reserve $((${s[6]#*/} * 3 / 100 + 1))
 	read -ra s < <(dmsetup status $NAME)
 	extent=${s[5]} BLOCK=$((s[5] * 512))
-	# without spares and reserve
-	SLOTS=$((${s[6]#*/} - $(superblock 492 4 /dev/ram0) - ${s[23]#*/}))
+	# without spares, reserve and landing log
+	SLOTS=$((${s[6]#*/} - $(superblock 492 4 /dev/ram0) - ${s[23]#*/} -
+		$(superblock 1088 4 /dev/ram0)))
 	# the superblocks and the replica: everything before the first data slot
 	dmsetup message bench-hdd 0 watch 0 $(($(superblock 472 4 /dev/ram1) * extent))
 }
@@ -179,7 +180,7 @@ counters_fusion() {
 		reads_fast|writes_fast)	hits=$((hits + n)) all=$((all + n)) ;;
 		reads_slow|writes_slow)	all=$((all + n)) ;;
 		promotions|demotions|cancelled|migrated_fast|commits|replica_writes|replica_sets|\
-		shadow_copies)
+		shadow_copies|log_drained)
 			REPLY+=" $key=$n" ;;
 		esac
 	done < <(dmsetup message $NAME 0 stats)
@@ -215,13 +216,26 @@ make_fusion_shadow() {
 	dmsetup message $NAME 0 shadow_age $SHADOW_AGE
 }
 
+# With a landing log of an eighth of the SSD, or a quarter.
+make_fusion_landing8() {
+	make_fusion 1M --landing $((SSD_MIB / 8))M
+}
+
+make_fusion_landing4() {
+	make_fusion 1M --landing $((SSD_MIB / 4))M
+}
+
 remove_fusion_64k() { remove_fusion; }
 remove_fusion_off() { remove_fusion; }
 remove_fusion_oracle() { remove_fusion; }
 remove_fusion_no_shadow() { remove_fusion; }
 remove_fusion_shadow() { remove_fusion; }
+remove_fusion_landing8() { remove_fusion; }
+remove_fusion_landing4() { remove_fusion; }
 counters_fusion_64k() { counters_fusion; }
 counters_fusion_off() { counters_fusion; }
 counters_fusion_oracle() { counters_fusion; }
 counters_fusion_no_shadow() { counters_fusion; }
 counters_fusion_shadow() { counters_fusion; }
+counters_fusion_landing8() { counters_fusion; }
+counters_fusion_landing4() { counters_fusion; }

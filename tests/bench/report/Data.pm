@@ -9,7 +9,8 @@ use Exporter 'import';
 use JSON::PP;
 
 our @EXPORT = qw(load_results read_json systems_of value values_of statistic ratio has rate
-		 hits delta shadowed whole_of part_of series_end second_half oracle converged moved_up about cost_of
+		 hits delta shadowed whole_of part_of series_end second_half later_half longest_gap oracle
+		 converged moved_up about cost_of
 		 number cell);
 
 my (%record, %about, %cost, %oracle, $oracle_program);
@@ -57,7 +58,7 @@ sub load_results {
 sub systems_of {
 	my ($place) = @_;
 	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-64k fusion-off
-		       fusion-no-shadow fusion-shadow fusion-oracle);
+		       fusion-no-shadow fusion-shadow fusion-oracle fusion-landing8 fusion-landing4);
 	return grep { $record{"$place/$_"} } @order;
 }
 
@@ -188,6 +189,21 @@ sub second_half {
 	my ($from) = grep { $_->[2] >= $s[-1][2] / 2 } @s;
 	my $seconds = $s[-1][0] - $from->[0];
 	return $seconds > 0 ? ($s[-1][2] - $from->[2]) / 1e6 / $seconds : undef;
+}
+
+# The second half of the time: MB/s written.
+sub later_half {
+	my ($r) = @_;
+	my @s = @{$r->{series}};
+	return undef if @s < 3;
+	my ($from) = grep { $_->[0] >= $s[-1][0] / 2 } @s;
+	my $seconds = $s[-1][0] - $from->[0];
+	return $seconds > 0 ? ($s[-1][2] - $from->[2]) / 1e6 / $seconds : undef;
+}
+
+# The longest time in which no I/O ended, in seconds.
+sub longest_gap {
+	return $_[0]{longest_gap};
 }
 
 # oracle RECORD: the hit ratio of the best fixed placement, for the size of that system's SSD

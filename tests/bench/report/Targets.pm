@@ -195,6 +195,44 @@ sub shadows {
 	}
 }
 
+# The landing log of an eighth of the SSD, and of a quarter. Rates in MB/s are those of the disk that
+# the profile hdd is.
+sub landing {
+	my $iops = sub { $_[0]{jobs}{fsync}{write}{iops} };
+	my @logs = ([ 'fusion-landing8', 'a log of 1/8', 'burst', 2.5, 1.9, 8, 0.93, 2.0, 1.7, 6, 4.3 ],
+		    [ 'fusion-landing4', 'a log of 1/4', 'double', 3.5, 2.9, 12, 0.97, 2.4, 1.9, 8, 5.3 ]);
+
+	for (@logs) {
+		my ($system, $with, $burst, $sustained, $random, $region, $mix, @zipf) = @$_;
+
+		target("$with: a burst of 0.4 of it, of the SSD alone", '>= 0.8',
+		       versus('burst', $burst, rate('write'), $system, 'ssd'));
+		target("$with: random writes without an end, second half, of the HDD alone", ">= $sustained",
+		       versus('sustained', 'sustained', \&later_half, $system, 'hdd'));
+		target("$with: the longest time in which none of them ends, s", '<= 1',
+		       value("$rig/sustained", $system, 'sustained', \&longest_gap));
+		for my $full (50, 80, 95) {
+			target("$with: zoned mix, $full % full, of bcache", ">= $mix",
+			       versus('fullness', "$full %", rate('both'), $system, 'bcache'));
+		}
+		target("$with: fsync of cold data, of the SSD alone", '>= 0.9',
+		       versus('fsync-cold', 'fsync', $iops, $system, 'ssd'));
+		target("$with: uniform random reads, without a log", '>= 0.98',
+		       versus('randread', 'randread', rate('read'), $system, 'fusion'));
+		target("$with: uniform random mix, without a log", '>= 1.05',
+		       versus('uniform', 'uniform', rate('both'), $system, 'fusion'));
+		next unless $rig =~ m{/hdd$};
+		target("$with: random writes, MB/s", ">= $random",
+		       value("$rig/randwrite", $system, 'randwrite', rate('write')));
+		target("$with: writes to a cold region, pass 1, MB/s", ">= $region",
+		       value("$rig/region", $system, 'pass 1', rate('write')));
+		for my $test ('zipf1.0-read', 'zipf1.0-mix', 'zipf1.2-read', 'zipf1.2-mix') {
+			target("$with: $test, MB/s", '>= ' . shift @zipf,
+			       value("$rig/$test", $system, $test =~ /-(.*)/, rate('both')));
+		}
+	}
+}
+
 # Of the longest steady load: the amount moved until it had converged, and afterwards.
 sub wear {
 	my ($profile) = @_;
@@ -256,6 +294,7 @@ sub targets {
 	waiting();
 	launching();
 	shadows();
+	landing();
 	wear($about);
 	replica($records);
 	return [ @targets ];

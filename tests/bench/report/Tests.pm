@@ -92,6 +92,22 @@ our @TESTS = (
 		return ($write->('MB/s', 'randwrite'), iops('IOPS', 'randwrite', 'write'),
 			latency('p99 ms', 'randwrite', 'write', 'p99'));
 	} ],
+	[ 'burst', 'Writes of 4 KiB over the whole span, 16 at a time, as many as fill 0.4 of an eighth of ' .
+	  'the SSD; then, after a pause, twice as many. fusion-landing8: with a landing log of an ' .
+	  'eighth of the SSD; fusion-landing4: of a quarter. MB/s.', sub {
+		return ($write->('MB/s', 'burst'), latency('p99 ms', 'burst', 'write', 'p99'),
+			$write->('twice as many, MB/s', 'double'),
+			latency('p99 ms of these', 'double', 'write', 'p99'));
+	} ],
+	[ 'sustained', 'Writes of 4 KiB over the whole span, 16 at a time, for minutes, so that all that ' .
+	  'takes writes first is full.', sub {
+		return ($write->('MB/s', 'sustained'), iops('IOPS', 'sustained', 'write'),
+			[ 'MB/s, second half', 'sustained', \&later_half ],
+			latency('p99 ms', 'sustained', 'write', 'p99'),
+			[ 'longest gap s', 'sustained', \&longest_gap, '%.3f' ],
+			counted('blocks drained', 'sustained', 'log_drained'),
+			counted('commits', 'sustained', 'commits'));
+	} ],
 	[ 'region', 'Writes of 4 KiB to 64 MiB that the fill left on the HDD, 16 at a time, in three ' .
 	  'passes with a pause between. MB/s.', sub {
 		return map { $write->("pass $_", "pass $_") } 1 .. 3;
@@ -168,6 +184,16 @@ our @TESTS = (
 			[ 'p99 ms', 'fsync', sub { $_[0]{jobs}{fsync}{sync}{p99} } ],
 			counted('writes to the HDD', 'fsync', 'hdd_writes'),
 			counted('flushes of the HDD', 'fsync', 'hdd_flushes'));
+	} ],
+	[ 'fsync-cold', 'Writes of 4 KiB, one at a time, each followed by fsync, in 64 MiB that the fill ' .
+	  'left on the HDD.', sub {
+		return (iops('IOPS', 'fsync', 'write'),
+			[ 'fsync mean ms', 'fsync', sub { $_[0]{jobs}{fsync}{sync}{mean} } ],
+			[ 'p50 ms', 'fsync', sub { $_[0]{jobs}{fsync}{sync}{p50} } ],
+			[ 'p99 ms', 'fsync', sub { $_[0]{jobs}{fsync}{sync}{p99} } ],
+			counted('writes to the HDD', 'fsync', 'hdd_writes'),
+			counted('flushes of the HDD', 'fsync', 'hdd_flushes'),
+			counted('commits', 'fsync', 'commits'));
 	} ],
 	[ 'latency', 'A reader of 4 KiB over the whole span, one at a time, beside reads, 4 at a time, ' .
 	  'of a tenth of the span that is another one all the time. fusion-off: nothing moves.', sub {

@@ -47,6 +47,9 @@ record('ends', \%about,
 record('write', \%about,
        { part => 'fill', jobs => {}, series => [map { [$_, 0, $_ < 5 ? $_ * 2e6 : 1e7 + ($_ - 5) * 1e6,
 						      0, 0, 0, 0] } 0 .. 15] });
+record('stalls', \%about,
+       { part => 'write', jobs => {}, longest_gap => 2.5,
+	 series => [map { [$_, 0, $_ < 5 ? $_ * 2e6 : 1e7 + ($_ - 5) * 1e6, 0, 0, 0, 0] } 0 .. 20] });
 # the share of hits is that of the last 400 I/Os: it begins low
 record('learns', \%about,
        { part => 'read', jobs => \%job,
@@ -83,6 +86,9 @@ near(of(sub { series_end(@_)->{mbs} }, 'ends'), 10 / 10.1, 'last tenth, with a s
 near(of(sub { series_end(@_)->{hits} }, 'ends'), 0.4, 'hits of it');
 near(of(sub { series_end(@_)->{hits} }, 'short'), 0.4, 'hits of the last tenth, few samples');
 near(of(\&second_half, 'write', 'fill'), 1, 'second half of a fill');
+near(of(\&later_half, 'stalls', 'write'), 1, 'second half of the time');
+near(of(\&longest_gap, 'stalls', 'write'), 2.5, 'longest gap');
+is(value('virtual/hdd/even', 'fusion', 'read', \&longest_gap), undef, 'no gap was measured');
 near(of(sub { converged(@_)->{seconds} }, 'learns'), 15, 'converged after');
 near(of(sub { converged(@_)->{written} }, 'learns'), 12 << 20, 'written until then');
 near(of(\&shadowed, 'shadow', 'none'), 50 * (1 << 20) / 1e6, 'copies for shadows');

@@ -70,7 +70,8 @@ sub preface {
 	       "MB are 10^6 bytes.\n");
 	say_to("Lengths in seconds: passes $about->{pass}, pauses $about->{pause}, short loads ",
 	       "$about->{short}, long ones $about->{long} or (zipf1.2-read, zoned-read, shift) $about->{half}, ",
-	       "learning $about->{warm}, then $about->{steady}. A pass, or a short load, ends after ",
+	       "learning $about->{warm}, then $about->{steady}, sustained $about->{endless}; a burst has ",
+	       "$about->{burst_kib} KiB. A pass, or a short load, ends after ",
 	       "$about->{pass_ios} I/Os if it is that fast, a long one after $about->{long_ios}; and all ",
 	       "on a disk alone after $about->{alone_ios}.\n");
 	say_to("## The models\n");

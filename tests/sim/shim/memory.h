@@ -71,6 +71,7 @@ unsigned int sim_cpu(void);
 #define this_cpu_inc(x)			(sim_point(), (void)(*of_cpu(&(x), sim_cpu()))++)
 #define this_cpu_dec(x)			(sim_point(), (void)(*of_cpu(&(x), sim_cpu()))--)
 #define ____cacheline_aligned
+#define ____cacheline_aligned_in_smp
 
 struct page {
 	u8 data[PAGE_SIZE];
