@@ -127,6 +127,15 @@ static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_st
 	return 0;
 }
 
+/* It may be read the next time, and then count: it is the one that is written next. */
+static void fusion_stale_unreadable(void *ctx, u32 copy, u32 i)
+{
+	struct reader *rd = ctx;
+
+	rd->s->place[i].copy = !copy;
+	rd->s->place[i].again = true;
+}
+
 static int fusion_stale_found_entry(void *ctx, u32 i, const struct fusion_stale_entry *entry)
 {
 	struct reader *rd = ctx;
@@ -144,13 +153,21 @@ static int fusion_stale_load(struct fusion_stale *s)
 		.read = fusion_stale_read,
 		.list = fusion_stale_found,
 		.entry = fusion_stale_found_entry,
+		.unreadable = fusion_stale_unreadable,
 		.ctx = &rd,
 	};
+	u32 i;
 
 	fusion_stale_scan(&scan);
 	s->last_run = scan.last_run;
-	s->next = scan.head;
 	s->loaded = true;
+	if (scan.bad_heads) {
+		/* it may be read the next time: the next head has a higher number, and its place */
+		s->last_run += 2 - ((scan.bad_heads >> s->last_run % 2) & 1);
+		for (i = 0; i < s->fs->land.max; i++)
+			s->place[i].again = true;
+	}
+	s->next = scan.head;
 	return scan.found ? fusion_stale_write_head(s) : 0;
 }
 

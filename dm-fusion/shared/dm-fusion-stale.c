@@ -168,10 +168,13 @@ static void fusion_stale_find_head(struct fusion_stale_scan *scan)
 	u32 copy;
 
 	scan->found = false;
+	scan->bad_heads = 0;
 	scan->head = (struct fusion_stale_head){ };
 	scan->why = "cannot be read";
 	for (copy = 0; copy < FUSION_STALE_COPIES; copy++) {
 		block = scan->read(scan->ctx, fusion_stale_head_blocknr(scan->sb, copy));
+		if (!block)
+			scan->bad_heads |= 1U << copy;
 		if (!block ||
 		    fusion_stale_head_unpack(scan->sb, copy, block, &head, &scan->why) ||
 		    head.run < scan->head.run)
@@ -182,7 +185,7 @@ static void fusion_stale_find_head(struct fusion_stale_scan *scan)
 	scan->last_run = scan->head.run;
 }
 
-/* A copy of a list is there as a whole. */
+/* Is a copy of a list there as a whole? */
 static bool fusion_stale_find(const struct fusion_stale_scan *scan, u32 copy, u32 place,
 			      struct fusion_stale_list *list)
 {
@@ -193,6 +196,8 @@ static bool fusion_stale_find(const struct fusion_stale_scan *scan, u32 copy, u3
 
 	do {
 		block = scan->read(scan->ctx, fusion_stale_blocknr(scan->sb, copy, place, index));
+		if (!block && scan->unreadable)
+			scan->unreadable(scan->ctx, copy, place);
 		if (!block ||
 		    fusion_stale_unpack(scan->sb, copy, place, index, block, &part, &why))
 			return false;

@@ -131,12 +131,14 @@ void fusion_stale_entry(const void *block, u32 i, struct fusion_stale_entry *ent
  * @list: NULL, or called for each copy of a list that counts (@counts), or that a later run has
  *	written, before its entries. Nonzero return ends the scan
  * @entry: NULL, or called for each entry of these
+ * @unreadable: NULL, or called for each copy of a list that cannot be read, before @list
  * @ctx: argument of these
  * @found: out: there is a head
  * @head: out: the one that counts; zeros if there is none
  * @last_run: out: the highest number of a run that was found
  * @nr_lists: out: lists that count, and have entries
  * @nr_blocks: out: their entries
+ * @bad_heads: out: a bit for each copy of the head that cannot be read
  * @why: out: what is wrong with the head
  */
 struct fusion_stale_scan {
@@ -145,12 +147,14 @@ struct fusion_stale_scan {
 	int (*list)(void *ctx, u32 copy, u32 place, const struct fusion_stale_list *list,
 		    bool counts);
 	int (*entry)(void *ctx, u32 place, const struct fusion_stale_entry *entry);
+	void (*unreadable)(void *ctx, u32 copy, u32 place);
 	void *ctx;
 	bool found;
 	struct fusion_stale_head head;
 	u64 last_run;
 	u32 nr_lists;
 	u64 nr_blocks;
+	u32 bad_heads;
 	const char *why;
 };
 
