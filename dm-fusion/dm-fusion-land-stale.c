@@ -54,7 +54,7 @@ static void fusion_stale_counts(struct fusion_stale *s)
 		if (!place->written)
 			continue;
 		place->segno = s->taken[i].segno;
-		place->nr = s->taken[i].total;
+		place->sum = s->taken[i].sum;
 		place->copy = !place->copy;
 		place->again = false;
 		place->written = false;
@@ -122,7 +122,7 @@ static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_st
 		return 0;
 	}
 	place->segno = list->segno;
-	place->nr = list->total;
+	place->sum = list->sum;
 	place->copy = copy;
 	return 0;
 }
@@ -303,8 +303,9 @@ static int fusion_stale_write_list(struct fusion_stale *s, u32 i, struct pile *p
 			break;
 		if (!pile->nr)
 			pile->start = where;
-		fusion_stale_pack(&s->fs->sb, copy, i, index, &s->taken[i], s->entry,
-				  page_address(s->io.buf[pile->nr++]));
+		s->taken[i].sum += fusion_stale_pack(&s->fs->sb, copy, i, index, &s->taken[i],
+						     s->entry,
+						     page_address(s->io.buf[pile->nr++]));
 	}
 	return r;
 }
@@ -321,6 +322,7 @@ static int fusion_stale_write_lists(struct fusion_stale *s)
 	for (i = 0; !r && i < s->fs->land.max; i++) {
 		if (fusion_stale_differs(s, i))
 			r = fusion_stale_write_list(s, i, &pile);
+		s->next.sum += s->place[i].written ? s->taken[i].sum : s->place[i].sum;
 		cond_resched();
 	}
 	return r ?: fusion_stale_write_pile(s, &pile);

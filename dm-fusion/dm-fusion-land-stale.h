@@ -23,14 +23,14 @@ struct fusion;
 /**
  * struct fusion_stale_place - a list
  * @segno: segment of the copy that counts; 0: it is empty
- * @nr: its entries
+ * @sum: of its blocks, as in the head
  * @copy: where it is
  * @again: a run that was cut short has written the other copy, so the next run has to
  * @written: the run under way has written the other copy
  */
 struct fusion_stale_place {
 	u64 segno;
-	u32 nr;
+	u32 sum;
 	u8 copy;
 	bool again : 1;
 	bool written : 1;

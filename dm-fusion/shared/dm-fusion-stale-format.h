@@ -48,7 +48,7 @@
  * @epoch: of the superblock that was in force
  * @flags: none is defined, and others are refused
  * @nr_lists: lists that have entries
- * @pad: zero
+ * @sum: h.csum of all blocks of lists that count, added up
  * @nr_blocks: entries in all lists
  * @rest: zeros
  */
@@ -60,7 +60,7 @@ struct fusion_stale_head_block {
 	__le32 epoch;
 	__le32 flags;
 	__le32 nr_lists;
-	__le32 pad;
+	__le32 sum;
 	__le64 nr_blocks;
 	__u8 rest[FUSION_BLOCK_SIZE - 80];
 } __attribute__((packed));

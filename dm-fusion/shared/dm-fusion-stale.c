@@ -29,6 +29,7 @@ void fusion_stale_head_pack(const struct fusion_sb *sb, const struct fusion_stal
 	d->time = cpu_to_le64(head->time);
 	d->epoch = cpu_to_le32(head->epoch);
 	d->nr_lists = cpu_to_le32(head->nr_lists);
+	d->sum = cpu_to_le32(head->sum);
 	d->nr_blocks = cpu_to_le64(head->nr_blocks);
 	fusion_block_seal(sb, FUSION_MAGIC_STALE_HEAD,
 			  fusion_stale_head_blocknr(sb, head->run % FUSION_STALE_COPIES), block);
@@ -62,6 +63,7 @@ int fusion_stale_head_unpack(const struct fusion_sb *sb, u32 copy, const void *b
 	head->time = le64_to_cpu(d->time);
 	head->epoch = le32_to_cpu(d->epoch);
 	head->nr_lists = le32_to_cpu(d->nr_lists);
+	head->sum = le32_to_cpu(d->sum);
 	head->nr_blocks = le64_to_cpu(d->nr_blocks);
 	*why = d->flags ? "the head of the stale list has flags of a newer version" :
 	       fusion_stale_check_head(sb, copy, head);
@@ -70,9 +72,9 @@ int fusion_stale_head_unpack(const struct fusion_sb *sb, u32 copy, const void *b
 
 /* -- lists --------------------------------------------------------------------------------- */
 
-void fusion_stale_pack(const struct fusion_sb *sb, u32 copy, u32 place, u32 index,
-		       const struct fusion_stale_list *list,
-		       const struct fusion_stale_entry *entry, void *block)
+u32 fusion_stale_pack(const struct fusion_sb *sb, u32 copy, u32 place, u32 index,
+		      const struct fusion_stale_list *list,
+		      const struct fusion_stale_entry *entry, void *block)
 {
 	const u32 count = fusion_stale_count(list->total, index);
 	struct fusion_stale_block *d = block;
@@ -95,8 +97,8 @@ void fusion_stale_pack(const struct fusion_sb *sb, u32 copy, u32 place, u32 inde
 		d->entry[i].block = cpu_to_le16(entry[i].block);
 		d->entry[i].pos = cpu_to_le16(entry[i].pos);
 	}
-	fusion_block_seal(sb, FUSION_MAGIC_STALE, fusion_stale_blocknr(sb, copy, place, index),
-			  block);
+	return fusion_block_seal(sb, FUSION_MAGIC_STALE,
+				 fusion_stale_blocknr(sb, copy, place, index), block);
 }
 
 void fusion_stale_entry(const void *block, u32 i, struct fusion_stale_entry *entry)
@@ -146,6 +148,7 @@ int fusion_stale_unpack(const struct fusion_sb *sb, u32 copy, u32 place, u32 ind
 	list->slot = le32_to_cpu(d->slot);
 	list->epoch = le32_to_cpu(d->epoch);
 	list->total = le16_to_cpu(d->total);
+	list->sum = le32_to_cpu(d->h.csum);
 	count = le16_to_cpu(d->count);
 	if (!list->run || list->run > FUSION_MAX_COUNTER || list->seq > FUSION_MAX_COUNTER ||
 	    le32_to_cpu(d->place) != place || le16_to_cpu(d->index) != index)
@@ -191,8 +194,8 @@ static bool fusion_stale_find(const struct fusion_stale_scan *scan, u32 copy, u3
 {
 	struct fusion_stale_list part;
 	const void *block;
+	u32 index = 0, sum = 0;
 	const char *why;
-	u32 index = 0;
 
 	do {
 		block = scan->read(scan->ctx, fusion_stale_blocknr(scan->sb, copy, place, index));
@@ -205,7 +208,9 @@ static bool fusion_stale_find(const struct fusion_stale_scan *scan, u32 copy, u3
 			      part.total != list->total))
 			return false;
 		*list = part;
+		sum += part.sum;
 	} while (++index < fusion_stale_used(list->total));
+	list->sum = sum;
 	return true;
 }
 
@@ -220,6 +225,7 @@ static int fusion_stale_tell(struct fusion_stale_scan *scan, u32 copy, u32 place
 	if (counts) {
 		scan->nr_lists += !!list->total;
 		scan->nr_blocks += list->total;
+		scan->sum += list->sum;
 	}
 	if (scan->list)
 		r = scan->list(scan->ctx, copy, place, list, counts);
@@ -243,6 +249,7 @@ int fusion_stale_scan(struct fusion_stale_scan *scan)
 	fusion_stale_find_head(scan);
 	scan->nr_lists = 0;
 	scan->nr_blocks = 0;
+	scan->sum = 0;
 	for (place = 0; !r && place < scan->sb->stale_places; place++) {
 		counts = FUSION_STALE_NONE;
 		for (copy = 0; copy < FUSION_STALE_COPIES; copy++) {

@@ -25,10 +25,11 @@ struct fusion_stale_head {
 	u64 time;
 	u32 epoch;
 	u32 nr_lists;
+	u32 sum;
 	u64 nr_blocks;
 };
 
-/* A list, without its entries. */
+/* A list, without its entries; @sum: h.csum of its blocks, added up. */
 struct fusion_stale_list {
 	u64 run;
 	u64 seq;
@@ -38,6 +39,7 @@ struct fusion_stale_list {
 	u32 slot;
 	u32 epoch;
 	u32 total;
+	u32 sum;
 };
 
 struct fusion_stale_entry {
@@ -100,12 +102,14 @@ int fusion_stale_head_unpack(const struct fusion_sb *sb, u32 copy, const void *b
  * @list: what it says
  * @entry: the entries that this block has
  * @block: FUSION_BLOCK_SIZE bytes to fill
+ *
+ * Return: its checksum.
  */
-void fusion_stale_pack(const struct fusion_sb *sb, u32 copy, u32 place, u32 index,
-		       const struct fusion_stale_list *list,
-		       const struct fusion_stale_entry *entry, void *block);
+u32 fusion_stale_pack(const struct fusion_sb *sb, u32 copy, u32 place, u32 index,
+		      const struct fusion_stale_list *list,
+		      const struct fusion_stale_entry *entry, void *block);
 
-/* Check such a block, and unpack it. Return: 0, or -ENODATA; then @why is set. */
+/* Check such a block, and unpack it: @sum is its own. Return: 0, or -ENODATA; then @why is set. */
 int fusion_stale_unpack(const struct fusion_sb *sb, u32 copy, u32 place, u32 index,
 			const void *block, struct fusion_stale_list *list, const char **why);
 
@@ -138,6 +142,7 @@ void fusion_stale_entry(const void *block, u32 i, struct fusion_stale_entry *ent
  * @last_run: out: the highest number of a run that was found
  * @nr_lists: out: lists that count, and have entries
  * @nr_blocks: out: their entries
+ * @sum: out: that of all lists that count
  * @bad_heads: out: a bit for each copy of the head that cannot be read
  * @why: out: what is wrong with the head
  */
@@ -154,6 +159,7 @@ struct fusion_stale_scan {
 	u64 last_run;
 	u32 nr_lists;
 	u64 nr_blocks;
+	u32 sum;
 	u32 bad_heads;
 	const char *why;
 };
@@ -165,11 +171,11 @@ struct fusion_stale_scan {
  */
 int fusion_stale_scan(struct fusion_stale_scan *scan);
 
-/* Has what was read all entries that the head speaks of? */
+/* Is what was read what the head speaks of? */
 static inline bool fusion_stale_whole(const struct fusion_stale_scan *scan)
 {
 	return scan->found && scan->nr_lists == scan->head.nr_lists &&
-	       scan->nr_blocks == scan->head.nr_blocks;
+	       scan->nr_blocks == scan->head.nr_blocks && scan->sum == scan->head.sum;
 }
 
 /* Was the set closed with that list, so that it has all blocks? @slow: of the slow member. */
