@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "salvage.h"
@@ -23,7 +22,6 @@
 #include "json.h"
 #include "meta-shadow.h"
 #include "output.h"
-#include "protected.h"
 #include "record.h"
 #include "role.h"
 #include "scan.h"
@@ -317,8 +315,7 @@ static u64 stale_bytes(const struct salvage *s)
 /* Blocks that were in the landing log, and since when it is not known which. */
 static void print_landing(const struct salvage_landing *l)
 {
-	const u64 now = time(NULL);
-	char when[WHEN_TEXT], age[AGE_TEXT], size[SIZE_TEXT];
+	char when[WHEN_TEXT], size[SIZE_TEXT];
 
 	if (l->blocks)
 		printf("%s of what is lost has its newest version in the landing log of the fast "
@@ -327,10 +324,9 @@ static void print_landing(const struct salvage_landing *l)
 		printf("the slow member does not say which of its blocks were newer in the landing "
 		       "log: what is intact may be outdated\n");
 	else if (!l->exact)
-		printf("the list of blocks that are newer in the landing log is of %s, %s ago: "
-		       "what was written later may be missing and is not listed\n",
-		       fus_when_text(when, l->time),
-		       fus_age_text(age, now > l->time ? now - l->time : 0));
+		printf("the list of blocks that are newer in the landing log is of %s: what was "
+		       "written later may be missing and is not listed\n",
+		       fus_when_text(when, l->time));
 	if (l->known && !l->whole)
 		printf("parts of that list are damaged: more of what is intact may be outdated\n");
 }
