@@ -29,6 +29,7 @@ static void fusion_close(struct fusion *fs)
 	fusion_checkpoint_wait(fs, true);
 	cancel_delayed_work_sync(&fs->commit.work);
 	flush_work(&fs->txns.reclaim_work);
+	fusion_stale_stop(fs);
 	fusion_replica_stop(fs);
 	/* Only now are the slots free that the replica may have named. */
 	fusion_discard_stop(fs);

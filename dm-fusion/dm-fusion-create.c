@@ -222,6 +222,8 @@ static int fusion_allocate(struct fusion *fs)
 	if (!r)
 		r = fusion_land_append_init(fs);
 	if (!r)
+		r = fusion_stale_init(fs);
+	if (!r)
 		r = fusion_txns_init(fs);
 	if (!r)
 		r = fusion_journal_init_state(fs);
@@ -251,6 +253,7 @@ void fusion_destroy(struct fusion *fs)
 	fusion_discard_exit(fs);
 	fusion_journal_exit_state(fs);
 	fusion_txns_exit(fs);
+	fusion_stale_exit(fs);
 	fusion_land_append_exit(fs);
 	fusion_land_exit(&fs->land);
 	fusion_shadow_exit(fs);

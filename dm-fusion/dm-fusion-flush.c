@@ -4,22 +4,10 @@
  */
 #include "dm-fusion.h"
 
-/* Flush a disk if it was written since its last flush began. flush.mutex is held. */
-static int fusion_flush_disk(struct fusion *fs, unsigned int disk)
+/* A failure is not forgotten. flush.mutex is held. */
+static int fusion_flush_issue(struct fusion *fs, unsigned int disk)
 {
-	bool dirty;
 	int r;
-
-	/*
-	 * The lock makes both one step for fusion_map_flush(). xchg() is for
-	 * fusion_mark_written(), which holds no lock; its full barrier pairs with the order there.
-	 */
-	spin_lock_irq(&fs->lock);
-	dirty = xchg(&fs->dirty[disk], 0);
-	fs->flush.flushing = dirty;
-	spin_unlock_irq(&fs->lock);
-	if (!dirty)
-		return 0;
 
 	fs->flush.slow_flushes += disk == FUSION_SLOW;
 	r = blkdev_issue_flush(fs->dev[disk]->bdev);
@@ -36,6 +24,22 @@ static int fusion_flush_disk(struct fusion *fs, unsigned int disk)
 	return r;
 }
 
+/* Flush a disk if it was written since its last flush began. flush.mutex is held. */
+static int fusion_flush_disk(struct fusion *fs, unsigned int disk)
+{
+	bool dirty;
+
+	/*
+	 * The lock makes both one step for fusion_map_flush(). xchg() is for
+	 * fusion_mark_written(), which holds no lock; its full barrier pairs with the order there.
+	 */
+	spin_lock_irq(&fs->lock);
+	dirty = xchg(&fs->dirty[disk], 0);
+	fs->flush.flushing = dirty;
+	spin_unlock_irq(&fs->lock);
+	return dirty ? fusion_flush_issue(fs, disk) : 0;
+}
+
 int fusion_flush_slow(struct fusion *fs)
 {
 	int r;
@@ -48,6 +52,18 @@ int fusion_flush_slow(struct fusion *fs)
 	r = fusion_flush_disk(fs, FUSION_SLOW);
 	if (!r)
 		r = fusion_flush_disk(fs, FUSION_OLD);
+	mutex_unlock(&fs->flush.mutex);
+	if (r)
+		fusion_set_mode(fs, FUSION_RO, "a flush failed");
+	return r;
+}
+
+int fusion_flush_slow_now(struct fusion *fs)
+{
+	int r;
+
+	mutex_lock(&fs->flush.mutex);
+	r = READ_ONCE(fs->flush.lost) ? -EIO : fusion_flush_issue(fs, FUSION_SLOW);
 	mutex_unlock(&fs->flush.mutex);
 	if (r)
 		fusion_set_mode(fs, FUSION_RO, "a flush failed");

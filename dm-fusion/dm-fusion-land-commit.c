@@ -239,6 +239,7 @@ bool fusion_land_committed(struct fusion *fs, bool ok)
 		land->failed = 0;
 	spin_unlock_irqrestore(&land->lock, flags);
 	land->taken = false;
+	fusion_stale_soon(fs->stale);
 	return land->left;
 }
 

@@ -212,6 +212,13 @@ int fusion_flush_after(struct fusion *fs, enum fusion_dev dev, blk_opf_t fua);
 int fusion_flush_slow(struct fusion *fs);
 
 /*
+ * Flush the slow member, whether it was written or not; it counts as written afterwards if it did
+ * before. For metadata of its own, which no flush of users waits for. Context and return: as
+ * fusion_flush_slow().
+ */
+int fusion_flush_slow_now(struct fusion *fs);
+
+/*
  * Flush the fast member. Context: process, sleeps. Return: 0 or a negative errno, which is logged.
  */
 int fusion_flush_fast(struct fusion *fs);

@@ -63,7 +63,8 @@ void fusion_replica_stop(struct fusion *fs)
 		return;
 	mutex_lock(&rep->mutex);
 	rep->closing = true;
-	if (!fusion_replica_do_update(fs, true, true) && !rep->nr_dirty) {
+	if (!fusion_replica_do_update(fs, true, true) && !rep->nr_dirty &&
+	    fusion_stale_exact(fs->stale)) {
 		rep->next = rep->sb;
 		rep->next.flags |= FUSION_SB_CLEAN;
 		/* Nothing has changed since that update began: see dm-fusion-load-shadow.c. */

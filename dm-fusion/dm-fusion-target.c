@@ -182,6 +182,7 @@ static void fusion_resume(struct dm_target *ti)
 	if (fusion_mode(fs) == FUSION_FAIL)
 		return;
 	fusion_discard_start(fs);
+	fusion_stale_start(fs);
 	fusion_migrate_start(fs);
 	fusion_reboot_watch(fs);
 }

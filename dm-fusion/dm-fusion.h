@@ -188,6 +188,7 @@
  *	txns.reclaim_work	a drain
  *	worker.work	memory pools only
  *	land.work	nothing else; a drain waits for it, as bios in batches do
+ *	stale.work	nothing else
  *	replica.work	a commit
  *	discards[].work	nothing else; first writes and the mover wait for it if there are no
  *			other slots
@@ -224,6 +225,7 @@
 #include "dm-fusion-land-append.h"
 #include "dm-fusion-land-commit.h"
 #include "dm-fusion-land-drain.h"
+#include "dm-fusion-land-stale.h"
 #include "dm-fusion-metadata.h"
 #include "dm-fusion-mover.h"
 #include "dm-fusion-open.h"
@@ -320,6 +322,7 @@ struct fusion {
 	struct fusion_slots slots;
 	struct fusion_shadows shadows;
 	struct fusion_opens opens;
+	struct fusion_stale *stale;	/* NULL: there is no list of blocks of the log */
 	struct fusion_txns txns;
 	struct fusion_flush flush;
 	struct fusion_chain journal;	/* committer only */

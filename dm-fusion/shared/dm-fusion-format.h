@@ -260,8 +260,8 @@ struct fusion_super {
 	 * The next 144 bytes, at 816, are a struct fusion_super_old. 112 more, at 960, are a struct
 	 * fusion_super_transit or _renewal. Two __le64 are at 1072: see fusion_sb_shadows_exact(),
 	 * and with FUSION_INCOMPAT_SHADOW the second since 1970 of the point of the map copy.
-	 * A __le32 at 1088, on the fast member with FUSION_INCOMPAT_LANDING: slots that are kept
-	 * for the landing log, beyond capacity and spares. Other new fields come behind, at 1092.
+	 * With FUSION_INCOMPAT_LANDING, a __le32 at 1088, on the fast member: slots kept for the
+	 * landing log, beyond capacity and spares; 12 bytes at 1092: see dm-fusion-stale-format.h.
 	 */
 } __attribute__((packed));
 

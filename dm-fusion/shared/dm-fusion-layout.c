@@ -15,6 +15,7 @@
 #include <linux/string.h>
 
 #include "dm-fusion-landing.h"
+#include "dm-fusion-stale.h"
 
 /* Fast members below this size get the smallest journal. */
 #define SMALL_FAST_SECTORS	(64ULL << 11)
@@ -177,6 +178,8 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	sb->spare_slow = fusion_plan_spares(sb->nr_slow_slots);
 	sb->nr_lexts = fusion_capacity(sb);
 	sb->landing_slots = 0;
+	sb->stale_places = 0;
+	sb->stale_start = 0;
 	fusion_size_map(sb);
 
 	/* The room left before the first data slot makes the replica log longer. */
@@ -207,17 +210,36 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
 	return 0;
 }
 
+/* The stale list of a log with so many slots takes the first slots of the slow member. */
+static u32 fusion_stale_slots(const struct fusion_sb *sb, u32 slots)
+{
+	const u32 each = sb->extent_sectors / FUSION_BLOCK_SECTORS;
+
+	return round_up(fusion_stale_size(sb, slots), (u64)each) >> ilog2(each);
+}
+
 int fusion_sb_plan_landing(struct fusion_sb *sb, u32 slots, struct fusion_misfit *misfit)
 {
+	u32 list;
+
 	if (!slots)
 		return 0;
 	if (slots > fusion_landing_limit(sb))
 		return fusion_unfit(misfit, FUSION_FAST,
 				    "fast member is too small for a landing log of that size",
 				    "choose a smaller landing log");
+	list = fusion_stale_slots(sb, slots);
+	if (sb->nr_slow_slots < list + max(sb->spare_slow + 1, FUSION_MIN_DATA_SLOTS))
+		return fusion_unfit(misfit, FUSION_SLOW,
+				    "slow member is too small for a landing log of that size",
+				    "choose a smaller landing log");
 	sb->incompat |= FUSION_INCOMPAT_LANDING;
 	sb->landing_slots = slots;
-	sb->nr_lexts -= slots;
+	sb->stale_places = slots;
+	sb->stale_start = (u64)sb->slow_first_slot * (sb->extent_sectors / FUSION_BLOCK_SECTORS);
+	sb->slow_first_slot += list;
+	sb->nr_slow_slots -= list;
+	sb->nr_lexts -= slots + list;
 	fusion_size_map(sb);
 	return 0;
 }
@@ -287,6 +309,11 @@ static const char *fusion_check_slow_layout(const struct fusion_sb *sb, u64 sect
 
 	if (!fusion_area_in_order(sb, FUSION_SLOW, &end))
 		return "region of the map replica is wrong";
+	if (sb->stale_places &&
+	    (sb->stale_start < end || sb->stale_start > FUSION_MAX_DEV_SECTORS))
+		return "place of the stale list is wrong";
+	if (sb->stale_places)
+		end = sb->stale_start + fusion_stale_size(sb, sb->stale_places);
 	if (head_sectors < FUSION_GUARD_SECTORS || head_sectors < end * FUSION_BLOCK_SECTORS)
 		return "start of the data on the slow member is wrong";
 	if (!sb->nr_slow_slots || end_slot > FUSION_WORD_UNMAPPED ||
@@ -298,8 +325,14 @@ static const char *fusion_check_slow_layout(const struct fusion_sb *sb, u64 sect
 /* Is the number of slots that are kept for the landing log possible? */
 static bool fusion_landing_valid(const struct fusion_sb *sb)
 {
+	/* without a stale list, nobody knows which blocks are stale if the fast member is lost */
+	if (!sb->stale_places != !sb->stale_start ||
+	    sb->stale_places > fusion_landing_limit(sb))
+		return false;
 	if (!fusion_sb_keeps_landing(sb))
 		return !sb->landing_slots;
+	if (sb->stale_places && sb->stale_places != sb->landing_slots)
+		return false;
 	return sb->landing_slots && sb->landing_slots <= fusion_landing_limit(sb);
 }
 

@@ -165,7 +165,8 @@ bool fusion_sb_same_places(const struct fusion_sb *a, const struct fusion_sb *b)
 	       !memcmp(a->journal_blocks, b->journal_blocks, sizeof(a->journal_blocks)) &&
 	       !memcmp(a->map_start, b->map_start, sizeof(a->map_start)) &&
 	       a->heat_start == b->heat_start && a->fast_data_start == b->fast_data_start &&
-	       a->slow_first_slot == b->slow_first_slot;
+	       a->slow_first_slot == b->slow_first_slot &&
+	       a->stale_places == b->stale_places && a->stale_start == b->stale_start;
 }
 
 bool fusion_sb_within(const struct fusion_sb *sb, const struct fusion_sb *other)

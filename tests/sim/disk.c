@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A disk: what it is like, its content from inside and outside, and its format. */
+#include "dm-fusion-stale.h"
+
 #include "disk.h"
 
 /* -- life ------------------------------------------------------------------------ */
@@ -41,6 +43,8 @@ struct sim_disk *sim_disk_new(enum fusion_dev role, const struct fusion_sb *sb, 
 	} else {
 		like.sectors = sb->peer_sectors;
 		like.nr_blocks = sb->map_start[FUSION_SLOW][1] + sb->map_blocks;
+		if (sb->stale_places)
+			like.nr_blocks = sb->stale_start + fusion_stale_size(sb, sb->stale_places);
 		like.data_start = (u64)sb->slow_first_slot * sb->extent_sectors;
 		like.nr_data = sb->nr_slow_slots * sb->extent_sectors;
 	}

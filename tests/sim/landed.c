@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "dm-fusion-landing.h"
+#include "dm-fusion-stale.h"
 #include "landed.h"
 
 #define MAX_SEGMENTS	16U
@@ -33,6 +34,18 @@ void landed_note(const void *header)
 	}
 }
 
+/* The slow disk becomes larger by the stale list. */
+static void keep_stale(struct fusion_sb *sb)
+{
+	const u32 slots = DIV_ROUND_UP(fusion_stale_size(sb, sb->landing_slots),
+				       EXTENT_SECTORS / FUSION_BLOCK_SECTORS);
+
+	sb->stale_places = sb->landing_slots;
+	sb->stale_start = (u64)sb->slow_first_slot * EXTENT_SECTORS / FUSION_BLOCK_SECTORS;
+	sb->slow_first_slot += slots;
+	sb->peer_sectors += slots * EXTENT_SECTORS;
+}
+
 void landed_setup(struct setup *s, u64 seed, bool roomy)
 {
 	u64 rng = seed ^ 0x1a4d;
@@ -53,6 +66,7 @@ void landed_setup(struct setup *s, u64 seed, bool roomy)
 						    MAX_SEGMENTS));
 	if (roomy)
 		sb->landing_slots = min(sb->landing_slots + 4, fusion_landing_limit(sb));
+	keep_stale(sb);
 	capacity = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
 	sb->nr_lexts = min(sb->nr_lexts + 8, capacity - sb->landing_slots);
 	s->most = *sb;

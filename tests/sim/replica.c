@@ -5,6 +5,7 @@
 #include "model.h"
 #include "points.h"
 #include "replica.h"
+#include "stale.h"
 
 #define MAX_LEXTS	1024U
 #define MAX_SLOTS	4096U	/* of the slow member and the old one */
@@ -14,6 +15,7 @@ struct replica {
 	struct sim_disk *disk;
 	struct sim_disk *old;	/* that it may name as well */
 	struct fusion_sb sb;
+	struct stale *stale;	/* what is older there than in the landing log */
 	u32 word[MAX_BLOCKS * FUSION_MAP_PER_BLOCK];
 	u32 valid[MAX_LEXTS];	/* bitmaps of OPEN extents */
 	bool recorded[MAX_LEXTS];	/* an OPEN extent has its bitmap from the log */
@@ -130,6 +132,7 @@ struct replica *replica_load(struct sim_disk *slow, struct sim_disk *old)
 	if (!sim_disk_super(slow, &rep->sb))
 		sim_fail("replica: no superblock");
 	rep->point = rep->sb.point;
+	rep->stale = stale_load(slow, &rep->sb);
 	load_map(rep);
 	load_log(rep);
 	check_slots(rep);
@@ -144,7 +147,25 @@ bool replica_is_exact(const struct replica *rep)
 
 void replica_free(struct replica *rep)
 {
+	stale_free(rep->stale);
 	sim_free(rep);
+}
+
+/*
+ * What salvage calls current of an extent that had blocks in the landing log is as new as what had
+ * been flushed when the stale list was written: INV23. After a close it is the newest.
+ */
+static const char *check_landed(const struct replica *rep, struct model *model, u32 lext, u32 s,
+				u64 stamp)
+{
+	const u32 sector = lext * EXTENT_SECTORS + s;
+	const char *wrong;
+
+	if (stale_has(rep->stale, lext, s / FUSION_BLOCK_SECTORS))
+		return NULL;
+	wrong = model_check_cut(model, sector, stamp);
+	return wrong && !stale_exact(rep->stale) ?
+	       model_check_since(model, stale_time(rep->stale), sector, stamp) : wrong;
 }
 
 static void check_sector(const struct replica *rep, struct model *model, u32 lext, u32 s,
@@ -160,11 +181,15 @@ static void check_sector(const struct replica *rep, struct model *model, u32 lex
 	if (stamp && !model_stamp_is_of(stamp, sector))
 		sim_fail("replica: extent %u, sector %u, lies where %llx is (INV6)", lext, s,
 			 stamp);
-	wrong = may_lag ? NULL : model_check_cut(model, sector, stamp);
+	if (may_lag)
+		return;
+	wrong = landed_any(lext) ? check_landed(rep, model, lext, s, stamp) :
+				   model_check_cut(model, sector, stamp);
 	if (!wrong)
 		return;
 	model_explain(model, sector, stamp);
-	sim_fail("replica: sector %u of extent %u: %s (INV7)", s, lext, wrong);
+	sim_fail("replica: sector %u of extent %u: %s (%s)", s, lext, wrong,
+		 landed_any(lext) ? "INV23" : "INV7");
 }
 
 /* A shadow is as old as the point, or newer; one that is out of date has content of its extent. */
@@ -238,12 +263,13 @@ void replica_check_content(const struct replica *rep, struct model *model, const
 	int unnamed = point && exact ? point_unnamed(private, point, rep->word) : -1;
 	u32 lext, s;
 
+	if (exact && !stale_whole(rep->stale))
+		sim_fail("the stale list lacks entries that its head speaks of");
 	if (unnamed >= 0)
 		sim_fail("replica: does not name the shadow of extent %d, of the point of second "
 			 "%llu (INV16)", unnamed, point);
 	for (lext = 0; lext < rep->sb.nr_lexts; lext++) {
-		/* what is only in the landing log is lost with the fast disk */
-		bool may_lag = model_replica_may_lag(model, lext) || landed_any(lext);
+		bool may_lag = model_replica_may_lag(model, lext);
 
 		check_zeros(rep, model, lext);
 		for (s = 0; fusion_names_shadow(rep->word[lext]) && s < EXTENT_SECTORS; s++)

@@ -63,6 +63,9 @@ static inline const char *geometry_wrong(const struct fusion_sb *sb)
 		area("replica 1", (u128)sb->map_start[FUSION_SLOW][1] * 8, map_sectors),
 		area("slow data", sb->slow_first_slot * es, sb->nr_slow_slots * es),
 		area("slow tail", slow - 2048, 2048),
+		/* last, as there may be none */
+		area("stale list", (u128)sb->stale_start * 8,
+		     16 + 16 * sb->stale_places * ((es / 8 + 499) / 500)),
 	};
 	const char *wrong;
 	unsigned int dev;
@@ -71,7 +74,7 @@ static inline const char *geometry_wrong(const struct fusion_sb *sb)
 		return "extent size";
 	wrong = areas_wrong(on_fast, ARRAY_SIZE(on_fast), fast);
 	if (!wrong)
-		wrong = areas_wrong(on_slow, ARRAY_SIZE(on_slow), slow);
+		wrong = areas_wrong(on_slow, ARRAY_SIZE(on_slow) - !sb->stale_places, slow);
 	if (wrong)
 		return wrong;
 	if (fast >> 54 || slow >> 54)

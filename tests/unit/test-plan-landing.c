@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "dm-fusion-landing.h"
+#include "dm-fusion-stale.h"
 #include "geometry.h"
 #include "unit.h"
 
@@ -24,12 +25,22 @@ static void require_valid(const struct fusion_sb *sb)
 	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
 }
 
-/* In extents of each size: the capacity shrinks by what is kept, and nothing else moves. */
+/* Slots of the slow member that the stale list takes. */
+static u32 stale_slots(const struct fusion_sb *sb)
+{
+	return DIV_ROUND_UP(fusion_stale_size(sb, sb->stale_places),
+			    sb->extent_sectors / FUSION_BLOCK_SECTORS);
+}
+
+/*
+ * In extents of each size: the capacity shrinks by what is kept, and by the stale list in front of
+ * the first slot of the slow member. Nothing else moves.
+ */
 static void test_new(void)
 {
 	struct fusion_misfit misfit;
-	struct fusion_sb sb, with;
-	u32 extent, slots, most;
+	struct fusion_sb sb, with, moved;
+	u32 extent, slots, most, list, planned = 0;
 	u64 seed = 1;
 
 	for (u32 i = 0; i < 4000; i++) {
@@ -43,11 +54,26 @@ static void test_new(void)
 		with = sb;
 		REQUIRE(!fusion_sb_plan_landing(&with, 0, &misfit));
 		REQUIRE(!memcmp(&with, &sb, sizeof(sb)));
-		REQUIRE(!fusion_sb_plan_landing(&with, slots, &misfit));
+		if (fusion_sb_plan_landing(&with, slots, &misfit)) {
+			REQUIRE_EQ(misfit.dev, FUSION_SLOW);
+			REQUIRE(!memcmp(&with, &sb, sizeof(sb)));
+			continue;
+		}
+		planned++;
 		REQUIRE_EQ(with.landing_slots, slots);
-		REQUIRE_EQ(with.nr_lexts, sb.nr_lexts - slots);
+		REQUIRE_EQ(with.stale_places, slots);
+		list = stale_slots(&with);
+		REQUIRE_EQ(with.nr_lexts, sb.nr_lexts - slots - list);
+		REQUIRE_EQ(with.slow_first_slot, sb.slow_first_slot + list);
+		REQUIRE_EQ(with.nr_slow_slots, sb.nr_slow_slots - list);
+		REQUIRE_EQ(with.stale_start * FUSION_BLOCK_SECTORS,
+			   (u64)sb.slow_first_slot * extent);
 		REQUIRE_EQ(with.incompat, FUSION_INCOMPAT_LANDING);
-		REQUIRE(fusion_sb_same_places(&with, &sb));
+		moved = with;
+		moved.slow_first_slot = sb.slow_first_slot;
+		moved.stale_places = 0;
+		moved.stale_start = 0;
+		REQUIRE(fusion_sb_same_places(&moved, &sb));
 		REQUIRE(with.map_blocks <= sb.map_blocks && with.heat_blocks <= sb.heat_blocks);
 		require_valid(&with);
 		with = sb;
@@ -56,6 +82,7 @@ static void test_new(void)
 		REQUIRE(!memcmp(&with, &sb, sizeof(sb)));
 		REQUIRE_EQ(fusion_sb_plan_landing(&with, U32_MAX, &misfit), -ENOSPC);
 	}
+	REQUIRE(planned > 2000, "%u", planned);
 }
 
 static struct fusion_sb example(u32 slots)
@@ -80,7 +107,7 @@ static void test_grow(void)
 	REQUIRE(!memcmp(&sb, &was, sizeof(sb)));
 	REQUIRE(!fusion_sb_grow(&sb, 1 << 21, 1 << 24, 0, &misfit));
 	REQUIRE(!fusion_sb_grow(&plain, 1 << 21, 1 << 24, 0, &misfit));
-	REQUIRE_EQ(sb.nr_lexts, plain.nr_lexts - 40);
+	REQUIRE_EQ(sb.nr_lexts, plain.nr_lexts - 40 - stale_slots(&sb));
 	REQUIRE_EQ(sb.landing_slots, 40);
 	REQUIRE(fusion_sb_grown_from(&sb, &was));
 	require_valid(&sb);
@@ -91,6 +118,7 @@ static void test_shrink(void)
 {
 	struct fusion_sb sb = example(150), plain = example(0), was = sb;
 	const u64 data = sb.fast_data_start + FUSION_GUARD_SECTORS;
+	const u32 list = stale_slots(&sb);
 	struct fusion_misfit misfit;
 
 	REQUIRE_EQ(fusion_sb_shrink(&sb, data + 299 * 2048, 1 << 23, 0, &misfit), -ENOSPC);
@@ -99,16 +127,17 @@ static void test_shrink(void)
 	REQUIRE(!fusion_sb_shrink(&sb, data + 300 * 2048, 1 << 23, 0, &misfit));
 	REQUIRE(!fusion_sb_shrink(&plain, data + 300 * 2048, 1 << 23, 0, &misfit));
 	REQUIRE_EQ(sb.nr_fast_slots, 300);
-	REQUIRE_EQ(sb.nr_lexts, plain.nr_lexts - 150);
+	REQUIRE_EQ(sb.nr_lexts, plain.nr_lexts - 150 - list);
 	REQUIRE_EQ(sb.landing_slots, 150);
 	REQUIRE(fusion_sb_shrunk_from(&sb, &was));
 	require_valid(&sb);
 
 	/* more extents than there is room for beside them */
 	sb = was;
-	REQUIRE_EQ(fusion_sb_shrink(&sb, data + 300 * 2048, 1 << 23, plain.nr_lexts - 149,
+	REQUIRE_EQ(fusion_sb_shrink(&sb, data + 300 * 2048, 1 << 23, plain.nr_lexts - 149 - list,
 				    &misfit), -EINVAL);
-	REQUIRE(!fusion_sb_shrink(&sb, data + 300 * 2048, 1 << 23, plain.nr_lexts - 150, &misfit));
+	REQUIRE(!fusion_sb_shrink(&sb, data + 300 * 2048, 1 << 23, plain.nr_lexts - 150 - list,
+				  &misfit));
 	require_valid(&sb);
 }
 

@@ -312,6 +312,25 @@ static u64 stale_bytes(const struct salvage *s)
 	return sectors << 9;
 }
 
+/* Blocks that were in the landing log, and since when it is not known which. */
+static void print_landing(const struct salvage_landing *l)
+{
+	char when[WHEN_TEXT], size[SIZE_TEXT];
+
+	if (l->blocks)
+		printf("%s of what is lost has its newest version in the landing log of the fast "
+		       "member\n", fus_size_text(size, l->blocks * FUSION_BLOCK_SIZE));
+	if (!l->known)
+		printf("the slow member does not say which of its blocks were newer in the landing "
+		       "log: what is intact may be outdated\n");
+	else if (!l->exact)
+		printf("the list of blocks that are newer in the landing log is of %s: what was "
+		       "written later may be missing and is not listed\n",
+		       fus_when_text(when, l->time));
+	if (l->known && !l->whole)
+		printf("parts of that list are damaged: more of what is intact may be outdated\n");
+}
+
 static void print_older(const struct salvage *s)
 {
 	char when[WHEN_TEXT], size[SIZE_TEXT];
@@ -348,6 +367,8 @@ static void for_people(const struct job *job)
 	printf("%s lost, %s unknown, %s never written\n", size[PART_LOST], size[PART_UNKNOWN],
 	       size[PART_EMPTY]);
 	print_older(s);
+	if (s->landing.log)
+		print_landing(&s->landing);
 	if (s->sectors[PART_UNKNOWN])
 		printf("the replica of the map is slightly older than the loss: unknown areas had "
 		       "not been written by then, but may have been since\n");
@@ -377,6 +398,23 @@ static struct json_object *parts_json(const struct part *p, size_t nr, enum part
 	return list;
 }
 
+static struct json_object *landing_json(const struct salvage_landing *l)
+{
+	struct json_object *o;
+
+	if (!l->log)
+		return NULL;
+	o = json_object_new_object();
+	fus_json_add_u64(o, "blocks", l->blocks);
+	fus_json_add_bool(o, "exact", l->exact);
+	fus_json_add_bool(o, "damaged", l->known && !l->whole);
+	if (l->known)
+		fus_json_add_u64(o, "time", l->time);
+	else
+		json_object_object_add(o, "time", NULL);
+	return o;
+}
+
 static struct json_object *to_json(const struct job *job)
 {
 	struct json_object *o = fus_json_base(), *found = json_object_new_array(), *sum;
@@ -404,6 +442,7 @@ static struct json_object *to_json(const struct job *job)
 	else
 		json_object_object_add(o, "shadow_time", NULL);
 	fus_json_add_u64(o, "stale_bytes", stale_bytes(s));
+	json_object_object_add(o, "landing", landing_json(&s->landing));
 	for (int i = 0; i < NR_PARTS; i++)
 		json_object_object_add(o, fus_part_name[i], parts_json(s->part, s->nr, i));
 	if (job->a->opt[OPT_STALE])
@@ -440,7 +479,7 @@ static int salvage(struct job *job)
 
 int cmd_salvage(const struct args *a)
 {
-	struct job job = { .a = a, .meta.m = { { .o.fd = -1 }, { .o.fd = -1 } } };
+	struct job job = { .a = a, .meta.landing = true, .meta.m = { { .o.fd = -1 }, { .o.fd = -1 } } };
 	int rc;
 
 	if (a->n > 1 && geteuid())

@@ -46,10 +46,15 @@ static int append(struct part **list, size_t *nr, u64 start, u64 sectors, enum p
 	return 0;
 }
 
-static int add(struct salvage *s, u64 start, u64 sectors, enum part_kind kind, u64 where)
+int fus_salvage_add(struct salvage *s, u64 start, u64 sectors, enum part_kind kind, u64 where)
 {
 	s->sectors[kind] += sectors;
 	return append(&s->part, &s->nr, start, sectors, kind, where);
+}
+
+int fus_salvage_add_stale(struct salvage *s, u64 start, u64 sectors, u64 where)
+{
+	return append(&s->stale, &s->nr_stale, start, sectors, PART_INTACT, where);
 }
 
 /* The blocks of an open extent that were written, and the holes between them. */
@@ -65,7 +70,7 @@ static int add_open(struct salvage *s, const struct fusion_sb *sb, const struct 
 		const bool valid = open->bitmap[i / 8] >> i % 8 & 1;
 		const u64 offset = (u64)i * FUSION_BLOCK_SECTORS;
 
-		rc = add(s, start + offset, FUSION_BLOCK_SECTORS, valid ? PART_INTACT : hole,
+		rc = fus_salvage_add(s, start + offset, FUSION_BLOCK_SECTORS, valid ? PART_INTACT : hole,
 			 where + offset);
 	}
 	return rc;
@@ -92,19 +97,19 @@ static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struc
 
 	/* what is outdated is among the older versions */
 	if ((rb->doubt && rb->doubt[lext]) || is_outdated(word) || fusion_word_lost(word))
-		return add(s, start, sb->extent_sectors, PART_LOST, 0);
+		return fus_salvage_add(s, start, sb->extent_sectors, PART_LOST, 0);
 	if (fusion_names_shadow(word))
-		return add(s, start, sb->extent_sectors, PART_SHADOW, slot_start(sb, word));
+		return fus_salvage_add(s, start, sb->extent_sectors, PART_SHADOW, slot_start(sb, word));
 	if (!fusion_word_mapped(word))
-		return add(s, start, sb->extent_sectors, s->current ? PART_EMPTY : PART_UNKNOWN, 0);
+		return fus_salvage_add(s, start, sb->extent_sectors, s->current ? PART_EMPTY : PART_UNKNOWN, 0);
 	if (fusion_word_dev(word) != sb->role)
-		return add(s, start, sb->extent_sectors, PART_LOST, 0);
+		return fus_salvage_add(s, start, sb->extent_sectors, PART_LOST, 0);
 	if (fus_word_is_old(sb, word))
-		return add(s, start, sb->extent_sectors, PART_LOST, 0);
+		return fus_salvage_add(s, start, sb->extent_sectors, PART_LOST, 0);
 	where = slot_start(sb, word);
 	open = fusion_word_state(word) == FUSION_OPEN ? fus_state_open_find(&rb->st, lext) : NULL;
 	return open ? add_open(s, sb, open, where) :
-	       add(s, start, sb->extent_sectors, PART_INTACT, where);
+	       fus_salvage_add(s, start, sb->extent_sectors, PART_INTACT, where);
 }
 
 /* -- older versions -------------------------------------------------------------------- */
@@ -199,8 +204,8 @@ static int find_stale(const struct fusion_sb *sb, const struct rebuild *rb,
 		const u32 word = stale_slot(sb, rb, c, lext);
 
 		if (fusion_word_mapped(word))
-			rc = append(&s->stale, &s->nr_stale, (u64)lext * sb->extent_sectors,
-				    sb->extent_sectors, PART_INTACT, slot_start(sb, word));
+			rc = fus_salvage_add_stale(s, (u64)lext * sb->extent_sectors,
+						   sb->extent_sectors, slot_start(sb, word));
 	}
 	return rc;
 }
@@ -241,7 +246,9 @@ int fus_salvage_plan(const struct meta *meta, const struct rebuild *rb, struct s
 	s->point = rb->st.point;
 	for (u32 lext = 0; lext < min(sb->nr_lexts, rb->st.nr_lexts) && !rc; lext++)
 		rc = add_extent(s, sb, rb, lext);
-	return rc ? rc : plan_stale(meta, sb, rb, s);
+	if (!rc)
+		rc = plan_stale(meta, sb, rb, s);
+	return rc ? rc : fus_salvage_landing(meta, s);
 }
 
 void fus_salvage_free(struct salvage *s)

@@ -3,6 +3,7 @@
  * The data of a set that one member alone still has.
  *
  * salvage-plan.c	the intact sectors of the set, and their places
+ * salvage-stale.c	the blocks of it that are older than those in a landing log
  * salvage-fs.c		whether its file system can be mounted
  * salvage-ext.c	files of an ext2, ext3 or ext4 file system that are hit
  * salvage-mount.c	files of a mounted file system that are hit
@@ -38,6 +39,16 @@ static inline bool fus_part_is_here(enum part_kind kind)
 	return kind == PART_INTACT || kind == PART_SHADOW;
 }
 
+/* What a slow member says of blocks whose newest version was in the landing log. */
+struct salvage_landing {
+	bool log;		/* the set has a landing log; otherwise the rest is 0 */
+	bool known;		/* there is a stale list */
+	bool whole;		/* all of that could be read */
+	bool exact;		/* the set was closed with it, so nothing is missing */
+	u64 time;		/* of the list, in s since 1970: what landed later is missing */
+	u64 blocks;		/* in it, of intact areas: these are lost, and among the stale */
+};
+
 struct salvage {
 	struct part *part;
 	size_t nr;
@@ -45,12 +56,18 @@ struct salvage {
 	struct part *stale;	/* lost parts with an older version, by start */
 	size_t nr_stale;
 	bool current;		/* nothing is unknown */
+	struct salvage_landing landing;
 	u64 point;		/* the time of PART_SHADOW, in s since 1970; 0: unknown */
 };
 
 /* List what the member @dev of @meta has; @rb was rebuilt from it. */
 int fus_salvage_plan(const struct meta *meta, const struct rebuild *rb, struct salvage *s);
 void fus_salvage_free(struct salvage *s);
+/* Take away what the slow member has of blocks that are stale; fus_salvage_plan() does that. */
+int fus_salvage_landing(const struct meta *meta, struct salvage *s);
+/* Add a part behind the others, or an older version of a lost one. Return: 0, or after a message. */
+int fus_salvage_add(struct salvage *s, u64 start, u64 sectors, enum part_kind kind, u64 where);
+int fus_salvage_add_stale(struct salvage *s, u64 start, u64 sectors, u64 where);
 /* The part that has this sector; NULL beyond the end. */
 const struct part *fus_salvage_part(const struct salvage *s, u64 sector);
 /* Return: whether a range of bytes of the set touches a lost or unknown area. */

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: the stale list, written to the slow member in runs. dm-fusion-land-stale.h says when.
+ *
+ * The steps of a run:
+ *
+ *  1. Note how far the log has got, and all entries, under the locks.
+ *  2. Write the lists that differ from what counts, each to its other copy.
+ *  3. Flush. That covers the lists, and what has taken the place of entries that had died by step
+ *     1: who kills one has written the slow member before.
+ *  4. Write the head, and flush. From then on the new copies count.
+ *
+ * A position keeps its key until the segment has another use. So the entries of step 1 can be read
+ * in step 2, block by block, as long as the segment has the same number. If it has not, the run is
+ * given up, and another one begins.
+ *
+ * If a head cannot be written, or flushed, it may be on the disk or not. Then nothing else is
+ * written before it is: a list that it makes count would be overwritten. The same goes for the head
+ * that is found when a set is opened: it may be in the cache of the disk only.
+ *
+ * The flushes are not those of users: nothing waits for them, and they leave the slow member as
+ * written as it was.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "dm-fusion.h"
+
+#define MIN_PAUSE_MS	1000U
+#define MAX_PAUSE_MS	60000U
+/* Percentage of the time that runs may take. */
+#define DUTY		1U
+
+static u8 *fusion_stale_bits(const struct fusion_stale *s, u8 *bitmaps, u32 place)
+{
+	return bitmaps + (size_t)place * s->fs->land.bitmap_bytes;
+}
+
+/* -- the disk -------------------------------------------------------------------------------- */
+
+static int fusion_stale_rw(struct fusion_stale *s, enum req_op op, u64 blocknr, u32 nr)
+{
+	return fusion_rw_blocks(s->fs, &s->io, op | REQ_META, blocknr, 0, nr);
+}
+
+static void fusion_stale_counts(struct fusion_stale *s)
+{
+	struct fusion_stale_place *place;
+	u32 i;
+
+	for (i = 0; i < s->fs->land.max; i++) {
+		place = &s->place[i];
+		if (!place->written)
+			continue;
+		place->segno = s->taken[i].segno;
+		place->sum = s->taken[i].sum;
+		place->copy = !place->copy;
+		place->again = false;
+		place->written = false;
+		memcpy(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->live, i),
+		       s->fs->land.bitmap_bytes);
+	}
+	s->head = s->next;
+	s->headless = false;
+}
+
+static int fusion_stale_write_head(struct fusion_stale *s)
+{
+	const u64 where = fusion_stale_head_blocknr(&s->fs->sb, s->next.run % FUSION_STALE_COPIES);
+	int r;
+
+	s->headless = true;
+	fusion_stale_head_pack(&s->fs->sb, &s->next, page_address(s->io.buf[0]));
+	r = fusion_stale_rw(s, REQ_OP_WRITE, where, 1);
+	if (!r)
+		r = fusion_flush_slow_now(s->fs);
+	if (!r)
+		fusion_stale_counts(s);
+	return r;
+}
+
+/* -- what is on it when a set is opened ------------------------------------------------------ */
+
+/* The part of it that the buffer holds. */
+struct reader {
+	struct fusion_stale *s;
+	u64 start;
+	u32 nr;
+	bool counts;
+};
+
+/* As fusion_load_read_ring(). */
+static const void *fusion_stale_read(void *ctx, u64 blocknr)
+{
+	struct reader *rd = ctx;
+	const struct fusion_sb *sb = &rd->s->fs->sb;
+	const u64 end = sb->stale_start + fusion_stale_size(sb, sb->stale_places);
+
+	if (blocknr < rd->start || blocknr - rd->start >= rd->nr) {
+		rd->start = blocknr;
+		rd->nr = min_t(u64, end - blocknr, FUSION_BUF_BLOCKS);
+		if (fusion_stale_rw(rd->s, REQ_OP_READ, blocknr, rd->nr)) {
+			/* Only the block asked for matters; its neighbours may be bad. */
+			rd->nr = !fusion_stale_rw(rd->s, REQ_OP_READ, blocknr, 1);
+			if (!rd->nr)
+				return NULL;
+		}
+	}
+	return page_address(rd->s->io.buf[blocknr - rd->start]);
+}
+
+static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_stale_list *list,
+			      bool counts)
+{
+	struct reader *rd = ctx;
+	struct fusion_stale_place *place = &rd->s->place[i];
+
+	rd->counts = counts;
+	if (!counts) {
+		place->again = true;
+		return 0;
+	}
+	place->segno = list->segno;
+	place->sum = list->sum;
+	place->copy = copy;
+	return 0;
+}
+
+/* It may be read the next time, and then count: it is the one that is written next. */
+static void fusion_stale_unreadable(void *ctx, u32 copy, u32 i)
+{
+	struct reader *rd = ctx;
+
+	rd->s->place[i].copy = !copy;
+	rd->s->place[i].again = true;
+}
+
+static int fusion_stale_found_entry(void *ctx, u32 i, const struct fusion_stale_entry *entry)
+{
+	struct reader *rd = ctx;
+
+	if (rd->counts)
+		fusion_stale_bits(rd->s, rd->s->listed, i)[entry->pos / 8] |= 1 << entry->pos % 8;
+	return 0;
+}
+
+static int fusion_stale_load(struct fusion_stale *s)
+{
+	struct reader rd = { .s = s };
+	struct fusion_stale_scan scan = {
+		.sb = &s->fs->sb,
+		.read = fusion_stale_read,
+		.list = fusion_stale_found,
+		.entry = fusion_stale_found_entry,
+		.unreadable = fusion_stale_unreadable,
+		.ctx = &rd,
+	};
+	u32 i;
+
+	fusion_stale_scan(&scan);
+	s->last_run = scan.last_run;
+	s->loaded = true;
+	if (scan.bad_heads) {
+		/* it may be read the next time: the next head has a higher number, and its place */
+		s->last_run += 2 - ((scan.bad_heads >> s->last_run % 2) & 1);
+		for (i = 0; i < s->fs->land.max; i++)
+			s->place[i].again = true;
+	}
+	s->next = scan.head;
+	return scan.found ? fusion_stale_write_head(s) : 0;
+}
+
+/* -- step 1 ---------------------------------------------------------------------------------- */
+
+/* Both locks held. */
+static void fusion_stale_take_list(struct fusion_stale *s, u32 i)
+{
+	const struct fusion_land *land = &s->fs->land;
+	const struct fusion_land_segment *seg = &land->segment[i];
+	struct fusion_stale_list *list = &s->taken[i];
+	u8 *live = fusion_stale_bits(s, s->live, i);
+
+	*list = (struct fusion_stale_list){ };
+	if (seg->state != FUSION_LAND_LISTED || !seg->nr_live) {
+		memset(live, 0, land->bitmap_bytes);
+		return;
+	}
+	list->segno = seg->segno;
+	list->key = seg->key;
+	list->slot = seg->slot;
+	list->epoch = s->fs->sb.epoch;
+	list->total = seg->nr_live;
+	memcpy(live, land->live + (size_t)i * land->bitmap_bytes, land->bitmap_bytes);
+}
+
+/* Does a list differ from the one that counts? */
+static bool fusion_stale_differs(const struct fusion_stale *s, u32 i)
+{
+	const struct fusion_stale_place *place = &s->place[i];
+
+	return place->again || place->segno != s->taken[i].segno ||
+	       memcmp(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->live, i),
+		      s->fs->land.bitmap_bytes);
+}
+
+/* Return: is there anything to be written? */
+static bool fusion_stale_take(struct fusion_stale *s)
+{
+	struct fusion *fs = s->fs;
+	struct fusion_land *land = &fs->land;
+	bool differs = false;
+	unsigned long flags;
+	u32 i;
+
+	s->next = (struct fusion_stale_head){ .epoch = fs->sb.epoch };
+	spin_lock_irq(&fs->lock);
+	spin_lock_irqsave(&land->lock, flags);
+	s->since_ms = 0;
+	s->next.seq = land->ended.seq;
+	s->next.time = ktime_get_real_seconds();
+	for (i = 0; i < land->max; i++)
+		fusion_stale_take_list(s, i);
+	spin_unlock_irqrestore(&land->lock, flags);
+	spin_unlock_irq(&fs->lock);
+
+	s->next.run = s->last_run + 1;
+	for (i = 0; i < land->max; i++) {
+		s->taken[i].run = s->next.run;
+		s->taken[i].seq = s->next.seq;
+		s->taken[i].time = s->next.time;
+		s->next.nr_lists += !!s->taken[i].total;
+		s->next.nr_blocks += s->taken[i].total;
+		differs |= fusion_stale_differs(s, i);
+	}
+	return differs || s->next.seq != s->head.seq || s->next.epoch != s->head.epoch;
+}
+
+/* -- step 2 ---------------------------------------------------------------------------------- */
+
+/* Blocks in the buffer that are to be written, one behind the other. */
+struct pile {
+	u64 start;
+	u32 nr;
+};
+
+static int fusion_stale_write_pile(struct fusion_stale *s, struct pile *pile)
+{
+	int r = 0;
+
+	if (pile->nr)
+		r = fusion_stale_rw(s, REQ_OP_WRITE, pile->start, pile->nr);
+	pile->nr = 0;
+	return r;
+}
+
+/*
+ * The next @nr entries of a list, from position *@pos on. Return: 0, or -EAGAIN: the segment has
+ * another use.
+ */
+static int fusion_stale_entries(struct fusion_stale *s, u32 i, u32 *pos, u32 nr)
+{
+	const u8 *live = fusion_stale_bits(s, s->live, i);
+	struct fusion_land *land = &s->fs->land;
+	const struct fusion_land_entry *entry;
+	unsigned long flags;
+	int r = 0;
+	u32 n;
+
+	spin_lock_irqsave(&land->lock, flags);
+	if (land->segment[i].segno != s->taken[i].segno)
+		r = -EAGAIN;
+	for (n = 0; !r && n < nr; ++*pos) {
+		if (!(live[*pos / 8] >> *pos % 8 & 1))
+			continue;
+		entry = &land->entry[i * land->blocks + *pos];
+		s->entry[n++] = (struct fusion_stale_entry){
+			.lext = entry->lext,
+			.block = entry->block,
+			.pos = *pos,
+		};
+	}
+	spin_unlock_irqrestore(&land->lock, flags);
+	return r;
+}
+
+static int fusion_stale_write_list(struct fusion_stale *s, u32 i, struct pile *pile)
+{
+	const u32 copy = !s->place[i].copy, total = s->taken[i].total;
+	u32 index, pos = 0;
+	int r = 0;
+
+	s->place[i].again = true;
+	s->place[i].written = true;
+	for (index = 0; !r && index < fusion_stale_used(total); index++) {
+		const u64 where = fusion_stale_blocknr(&s->fs->sb, copy, i, index);
+
+		if (pile->nr == FUSION_BUF_BLOCKS || pile->start + pile->nr != where)
+			r = fusion_stale_write_pile(s, pile);
+		if (!r && total)
+			r = fusion_stale_entries(s, i, &pos, fusion_stale_count(total, index));
+		if (r)
+			break;
+		if (!pile->nr)
+			pile->start = where;
+		s->taken[i].sum += fusion_stale_pack(&s->fs->sb, copy, i, index, &s->taken[i],
+						     s->entry,
+						     page_address(s->io.buf[pile->nr++]));
+	}
+	return r;
+}
+
+static int fusion_stale_write_lists(struct fusion_stale *s)
+{
+	struct pile pile = { };
+	int r = 0;
+	u32 i;
+
+	s->last_run = s->next.run;
+	for (i = 0; i < s->fs->land.max; i++)
+		s->place[i].written = false;
+	for (i = 0; !r && i < s->fs->land.max; i++) {
+		if (fusion_stale_differs(s, i))
+			r = fusion_stale_write_list(s, i, &pile);
+		s->next.sum += s->place[i].written ? s->taken[i].sum : s->place[i].sum;
+		cond_resched();
+	}
+	return r ?: fusion_stale_write_pile(s, &pile);
+}
+
+/* -- a run ----------------------------------------------------------------------------------- */
+
+/* Return: 0, -EAGAIN: another one has to follow, or the error of the member. */
+static int fusion_stale_steps(struct fusion_stale *s)
+{
+	int r = 0;
+
+	if (!s->loaded)
+		r = fusion_stale_load(s);
+	else if (s->headless)
+		r = fusion_stale_write_head(s);
+	if (r || !fusion_stale_take(s))
+		return r;
+	r = fusion_stale_write_lists(s);
+	if (!r)
+		r = fusion_flush_slow_now(s->fs);
+	return r ?: fusion_stale_write_head(s);
+}
+
+static int fusion_stale_run(struct fusion_stale *s)
+{
+	const u64 started = fusion_now_ms();
+	struct fusion *fs = s->fs;
+	bool changed;
+	u64 since;
+	int r;
+
+	spin_lock_irq(&fs->lock);
+	since = s->since_ms ?: started;
+	spin_unlock_irq(&fs->lock);
+	r = fusion_gate_ready(fs);
+	if (!r)
+		r = fusion_stale_steps(s);
+
+	spin_lock_irq(&fs->lock);
+	s->runs++;
+	changed = r != -EAGAIN && s->failed != !!r;
+	if (r != -EAGAIN) {
+		s->failed = r;
+		s->errors += !!r;
+		s->pause_ms = clamp_t(u64, r ? 2 * s->pause_ms :
+				      (fusion_now_ms() - started) * (100 / DUTY),
+				      MIN_PAUSE_MS, MAX_PAUSE_MS);
+	}
+	if (r)
+		s->since_ms = since;
+	if (r || s->since_ms)
+		fusion_stale_soon(s);
+	spin_unlock_irq(&fs->lock);
+	if (changed && r)
+		DMERR("%s: stale list on the slow member: cannot be written (%d)",
+		      dm_table_device_name(fs->ti->table), r);
+	else if (changed)
+		DMINFO("%s: stale list on the slow member: written again",
+		       dm_table_device_name(fs->ti->table));
+	return r;
+}
+
+static void fusion_do_stale(struct work_struct *work)
+{
+	struct fusion_stale *s = container_of(work, struct fusion_stale, work.work);
+	struct fusion *fs = s->fs;
+
+	if (fusion_mode(fs) != FUSION_RW)
+		return;
+	if (!READ_ONCE(fs->mover.slow_asleep)) {
+		fusion_stale_run(s);
+		return;
+	}
+	spin_lock_irq(&fs->lock);
+	fusion_stale_soon(s);
+	spin_unlock_irq(&fs->lock);
+}
+
+/* -- from the opening to the close ----------------------------------------------------------- */
+
+int fusion_stale_init(struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+	struct fusion_stale *s;
+
+	if (!land->max || !fs->sb.stale_places)
+		return 0;
+	s = kvzalloc(sizeof(*s), GFP_KERNEL);
+	fs->stale = s;
+	if (!s)
+		return -ENOMEM;
+	s->fs = fs;
+	s->pause_ms = MIN_PAUSE_MS;
+	s->place = kvcalloc(land->max, sizeof(*s->place), GFP_KERNEL);
+	s->listed = kvcalloc(land->max, land->bitmap_bytes, GFP_KERNEL);
+	s->taken = kvcalloc(land->max, sizeof(*s->taken), GFP_KERNEL);
+	s->live = kvcalloc(land->max, land->bitmap_bytes, GFP_KERNEL);
+	s->entry = kvcalloc(FUSION_STALE_ENTRIES, sizeof(*s->entry), GFP_KERNEL);
+	s->wq = alloc_ordered_workqueue("fusion-stale", WQ_MEM_RECLAIM);
+	if (!s->place || !s->listed || !s->taken || !s->live || !s->entry || !s->wq)
+		return -ENOMEM;
+	INIT_DELAYED_WORK(&s->work, fusion_do_stale);
+	return fusion_chain_init(&s->io, &fs->replica.sb);
+}
+
+void fusion_stale_exit(struct fusion *fs)
+{
+	struct fusion_stale *s = fs->stale;
+
+	if (!s)
+		return;
+	if (s->wq)
+		destroy_workqueue(s->wq);
+	fusion_chain_exit(&s->io);
+	kvfree(s->entry);
+	kvfree(s->live);
+	kvfree(s->taken);
+	kvfree(s->listed);
+	kvfree(s->place);
+	kvfree(s);
+}
+
+void fusion_stale_start(struct fusion *fs)
+{
+	struct fusion_stale *s = fs->stale;
+
+	if (!s || fs->read_only)
+		return;
+	spin_lock_irq(&fs->lock);
+	s->exact = false;
+	s->active = true;
+	fusion_stale_soon(s);
+	spin_unlock_irq(&fs->lock);
+}
+
+void fusion_stale_stop(struct fusion *fs)
+{
+	struct fusion_stale *s = fs->stale;
+	int r;
+
+	if (!s || fs->read_only)
+		return;
+	spin_lock_irq(&fs->lock);
+	s->active = false;
+	spin_unlock_irq(&fs->lock);
+	cancel_delayed_work_sync(&s->work);
+	r = fusion_mode(fs) == FUSION_RW ? fusion_stale_run(s) : -EROFS;
+	s->exact = !r;
+}

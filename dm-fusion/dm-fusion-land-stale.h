@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-fusion: the stale list of a set with a landing log, which the slow member has: the blocks of
+ * which only the log has the newest version. What is on disk, dm-fusion-stale-format.h says.
+ *
+ * A run begins about a second after something has got into the log, or has died there. It takes at
+ * most a hundredth of the time, and nobody waits for it: no bio, no flush, no commit. It is put off
+ * while the slow member sleeps. When the set is closed, the last run makes the list exact; without
+ * that, the superblock of the slow member does not say CLEAN.
+ */
+#ifndef DM_FUSION_LAND_STALE_H
+#define DM_FUSION_LAND_STALE_H
+
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/workqueue.h>
+
+#include "dm-fusion-metadata.h"
+#include "dm-fusion-stale.h"
+
+struct fusion;
+
+/**
+ * struct fusion_stale_place - a list
+ * @segno: segment of the copy that counts; 0: it is empty
+ * @sum: of its blocks, as in the head
+ * @copy: where it is
+ * @again: a run that was cut short has written the other copy, so the next run has to
+ * @written: the run under way has written the other copy
+ */
+struct fusion_stale_place {
+	u64 segno;
+	u32 sum;
+	u8 copy;
+	bool again : 1;
+	bool written : 1;
+};
+
+/**
+ * struct fusion_stale - the stale list
+ * @fs: device
+ * @io: buffer for blocks of the slow member
+ * @loaded: what is on the disk is known
+ * @headless: the lists of @next are durable; its head may be on the disk or not
+ * @head: the head that counts
+ * @next: the head of the run under way
+ * @last_run: the highest number of a run that may be on the disk
+ * @place: lists, as they count
+ * @listed: as @live of the landing log: what they have
+ * @taken: lists, as the run under way has found the log
+ * @live: the bits of these
+ * @entry: scratch: entries of a block of a list
+ * @exact: the last run was that of a close
+ * @work: a run
+ * @wq: queue of @work
+ *
+ * Under fs->lock:
+ * @active: runs may begin
+ * @failed: the last run has failed
+ * @since_ms: ktime since when the log has what is in no list; 0: it has nothing
+ * @pause_ms: until the next run, once there is something to do
+ * @runs: number of runs so far
+ * @errors: of these, how many have failed
+ */
+struct fusion_stale {
+	struct fusion *fs;
+	struct fusion_chain io;
+	bool loaded;
+	bool headless;
+	struct fusion_stale_head head;
+	struct fusion_stale_head next;
+	u64 last_run;
+	struct fusion_stale_place *place;
+	u8 *listed;
+	struct fusion_stale_list *taken;
+	u8 *live;
+	struct fusion_stale_entry *entry;
+	bool exact;
+	struct delayed_work work;
+	struct workqueue_struct *wq;
+
+	bool active;
+	bool failed;
+	u64 since_ms;
+	u32 pause_ms;
+	u64 runs;
+	u64 errors;
+};
+
+/* Something has got into the log, or has died there. fs->lock held; @s may be NULL. */
+static inline void fusion_stale_soon(struct fusion_stale *s)
+{
+	if (!s || !s->active)
+		return;
+	if (!s->since_ms)
+		s->since_ms = ktime_to_ms(ktime_get());
+	queue_delayed_work(s->wq, &s->work, msecs_to_jiffies(s->pause_ms));
+}
+
+/* Has the list of a set that is being closed all that there is? @s may be NULL. */
+static inline bool fusion_stale_exact(const struct fusion_stale *s)
+{
+	return !s || s->exact;
+}
+
+/* Allocate it, if the set has one. Return: 0 or -ENOMEM; fusion_stale_exit() must follow. */
+int fusion_stale_init(struct fusion *fs);
+void fusion_stale_exit(struct fusion *fs);
+
+/* The set is open: there may be runs. fusion_stale_stop() ends that. */
+void fusion_stale_start(struct fusion *fs);
+
+/*
+ * The set is being closed, and the log does not change any more: the last run. Sleeps. After an
+ * error the list is not exact.
+ */
+void fusion_stale_stop(struct fusion *fs);
+
+#endif

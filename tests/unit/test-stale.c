@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The stale list: its blocks, each bound of their numbers, and runs that are cut short anywhere. */
+#include <errno.h>
+
+#include "dm-fusion-stale.h"
+#include "dm-fusion-landing.h"
+#include "unit.h"
+
+#define PLACES	6U
+#define SECTORS	(FUSION_BLOCK_SIZE / 512)
+
+static struct fusion_sb sb;
+static u8 block[FUSION_BLOCK_SIZE];
+
+static void begin(u32 extent_sectors)
+{
+	struct fusion_misfit misfit;
+
+	example_sb(&sb, 400ULL * extent_sectors, 900ULL * extent_sectors, extent_sectors);
+	REQUIRE(!fusion_sb_plan_landing(&sb, PLACES, &misfit), "%s", misfit.what);
+}
+
+/* -- blocks -------------------------------------------------------------------------------- */
+
+static const struct fusion_stale_head head = {
+	.run = 0x1122334455667788, .seq = 0x123456789abcdef, .time = 1700000000, .epoch = 7,
+	.nr_lists = 3, .sum = 0xabcdef01, .nr_blocks = 12,
+};
+
+static void test_places(void)
+{
+	const u32 sizes[] = { 128, 2048, 8192, 32768 }, want[] = { 1, 1, 3, 9 };
+	u64 next;
+	u32 i, copy, place;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		begin(sizes[i]);
+		if (i != 2)
+			REQUIRE_EQ(fusion_stale_list_blocks(&sb), want[i]);
+		next = sb.stale_start;
+		REQUIRE_EQ(fusion_stale_head_blocknr(&sb, 0), next);
+		REQUIRE_EQ(fusion_stale_head_blocknr(&sb, 1), next + 1);
+		next += 2;
+		for (copy = 0; copy < FUSION_STALE_COPIES; copy++)
+			for (place = 0; place < PLACES; place++) {
+				REQUIRE_EQ(fusion_stale_blocknr(&sb, copy, place, 0), next);
+				next += fusion_stale_list_blocks(&sb);
+			}
+		REQUIRE_EQ(next, sb.stale_start + fusion_stale_size(&sb, PLACES));
+		REQUIRE(next * FUSION_BLOCK_SECTORS <= (u64)sb.slow_first_slot * sizes[i]);
+	}
+}
+
+static void test_head(void)
+{
+	struct fusion_stale_head back;
+	const char *why;
+	u32 i;
+
+	begin(128);
+	fusion_stale_head_pack(&sb, &head, block);
+	REQUIRE_EQ(get_le(block + 32, 8), head.run);
+	REQUIRE_EQ(get_le(block + 40, 8), head.seq);
+	REQUIRE_EQ(get_le(block + 48, 8), head.time);
+	REQUIRE_EQ(get_le(block + 56, 4), head.epoch);
+	REQUIRE_EQ(get_le(block + 64, 4), head.nr_lists);
+	REQUIRE_EQ(get_le(block + 68, 4), head.sum);
+	REQUIRE_EQ(get_le(block + 72, 8), head.nr_blocks);
+	REQUIRE(!fusion_stale_head_unpack(&sb, 0, block, &back, &why), "%s", why);
+	REQUIRE(back.run == head.run && back.seq == head.seq && back.time == head.time);
+	REQUIRE(back.epoch == head.epoch && back.nr_lists == head.nr_lists);
+	REQUIRE(back.sum == head.sum && back.nr_blocks == head.nr_blocks);
+	/* it is of its place */
+	REQUIRE_EQ(fusion_stale_head_unpack(&sb, 1, block, &back, &why), -ENODATA);
+	for (i = 0; i < 80; i++) {
+		block[i] ^= 1;
+		REQUIRE_EQ(fusion_stale_head_unpack(&sb, 0, block, &back, &why), -ENODATA);
+		block[i] ^= 1;
+	}
+}
+
+static int head_with(u32 offset, u32 bytes, u64 value)
+{
+	struct fusion_stale_head back;
+	const char *why;
+
+	fusion_stale_head_pack(&sb, &head, block);
+	put_le(block + offset, bytes, value);
+	reseal(block);
+	return fusion_stale_head_unpack(&sb, 0, block, &back, &why);
+}
+
+static void test_head_bounds(void)
+{
+	begin(128);
+	REQUIRE_EQ(head_with(32, 8, 0), -ENODATA);
+	REQUIRE_EQ(head_with(32, 8, 3), -ENODATA);	/* that of the other copy */
+	REQUIRE_EQ(head_with(32, 8, FUSION_MAX_COUNTER), 0);
+	REQUIRE_EQ(head_with(32, 8, FUSION_MAX_COUNTER + 2), -ENODATA);
+	REQUIRE_EQ(head_with(40, 8, FUSION_MAX_COUNTER + 1), -ENODATA);
+	REQUIRE_EQ(head_with(60, 4, 1), -ENODATA);	/* flags */
+	REQUIRE_EQ(head_with(64, 4, PLACES + 1), -ENODATA);
+	REQUIRE_EQ(head_with(64, 4, PLACES), 0);
+	REQUIRE_EQ(head_with(72, 8, 3), 0);
+	REQUIRE_EQ(head_with(72, 8, 2), -ENODATA);	/* fewer than lists */
+	REQUIRE_EQ(head_with(72, 8, 3 * 16), 0);
+	REQUIRE_EQ(head_with(72, 8, 3 * 16 + 1), -ENODATA);
+}
+
+static struct fusion_stale_entry entries[FUSION_STALE_ENTRIES];
+
+static struct fusion_stale_list some_list(u32 total)
+{
+	u32 i;
+
+	for (i = 0; i < FUSION_STALE_ENTRIES; i++)
+		entries[i] = (struct fusion_stale_entry){
+			.lext = sb.nr_lexts - 1 - i % 8, .block = i % 16, .pos = i,
+		};
+	return (struct fusion_stale_list){
+		.run = 5, .seq = 99, .time = 1700000000, .segno = 0x123456789abc, .key = 42,
+		.slot = 17, .epoch = 3, .total = total,
+	};
+}
+
+static int list_with(u32 offset, u32 bytes, u64 value)
+{
+	const struct fusion_stale_list list = some_list(4);
+	struct fusion_stale_list back;
+	const char *why;
+
+	fusion_stale_pack(&sb, 1, 2, 0, &list, entries, block);
+	put_le(block + offset, bytes, value);
+	reseal(block);
+	return fusion_stale_unpack(&sb, 1, 2, 0, block, &back, &why);
+}
+
+static void test_list(void)
+{
+	struct fusion_stale_list list, back;
+	struct fusion_stale_entry e;
+	const char *why;
+	u32 total, i;
+
+	begin(128);
+	for (total = 0; total <= 16; total++) {
+		list = some_list(total);
+		if (!total)
+			list = (struct fusion_stale_list){ .run = 5, .seq = 99 };
+		fusion_stale_pack(&sb, 1, 2, 0, &list, entries, block);
+		REQUIRE(!fusion_stale_unpack(&sb, 1, 2, 0, block, &back, &why), "%s", why);
+		REQUIRE(back.run == 5 && back.seq == 99 && back.time == list.time);
+		REQUIRE(back.segno == list.segno && back.key == list.key);
+		REQUIRE(back.slot == list.slot && back.epoch == list.epoch);
+		REQUIRE_EQ(back.total, total);
+		REQUIRE_EQ(back.sum, get_le(block, 4));
+		for (i = 0; i < total; i++) {
+			fusion_stale_entry(block, i, &e);
+			REQUIRE(!memcmp(&e, &entries[i], sizeof(e)));
+		}
+		REQUIRE_EQ(fusion_stale_unpack(&sb, 0, 2, 0, block, &back, &why), -ENODATA);
+		REQUIRE_EQ(fusion_stale_unpack(&sb, 1, 3, 0, block, &back, &why), -ENODATA);
+	}
+	REQUIRE_EQ(get_le(block + 32, 8), 5);
+	REQUIRE_EQ(get_le(block + 56, 8), 0x123456789abc);
+	REQUIRE_EQ(get_le(block + 72, 4), 17);
+	REQUIRE_EQ(get_le(block + 80, 4), 2);
+	REQUIRE_EQ(get_le(block + 86, 2), 16);
+	REQUIRE_EQ(get_le(block + 88, 2), 16);
+	REQUIRE_EQ(get_le(block + 92, 4), sb.nr_lexts - 1);
+}
+
+static void test_list_bounds(void)
+{
+	begin(128);
+	REQUIRE_EQ(list_with(90, 2, 0), 0);
+	REQUIRE_EQ(list_with(32, 8, 0), -ENODATA);
+	REQUIRE_EQ(list_with(32, 8, FUSION_MAX_COUNTER + 1), -ENODATA);
+	REQUIRE_EQ(list_with(40, 8, FUSION_MAX_COUNTER + 1), -ENODATA);
+	REQUIRE_EQ(list_with(56, 8, 0), -ENODATA);	/* no segment, and entries */
+	REQUIRE_EQ(list_with(80, 4, 3), -ENODATA);
+	REQUIRE_EQ(list_with(84, 2, 1), -ENODATA);
+	REQUIRE_EQ(list_with(86, 2, 5), -ENODATA);
+	REQUIRE_EQ(list_with(88, 2, 5), -ENODATA);
+	REQUIRE_EQ(list_with(88, 2, 17), -ENODATA);
+	REQUIRE_EQ(list_with(92, 4, sb.nr_lexts - 1), 0);
+	REQUIRE_EQ(list_with(92, 4, sb.nr_lexts), -ENODATA);
+	REQUIRE_EQ(list_with(96, 2, 16), -ENODATA);
+	REQUIRE_EQ(list_with(98, 2, 16), -ENODATA);
+	REQUIRE_EQ(list_with(98, 2, 1), -ENODATA);	/* as the next one */
+}
+
+/* A list of more than one block: all of them have to be of one run. */
+static void test_long(void)
+{
+	struct fusion_stale_list list, back;
+	const char *why;
+
+	begin(32768);
+	list = some_list(FUSION_STALE_ENTRIES + 1);
+	fusion_stale_pack(&sb, 0, 0, 0, &list, entries, block);
+	REQUIRE(!fusion_stale_unpack(&sb, 0, 0, 0, block, &back, &why), "%s", why);
+	entries[0].pos = FUSION_STALE_ENTRIES;
+	fusion_stale_pack(&sb, 0, 0, 1, &list, entries, block);
+	REQUIRE(!fusion_stale_unpack(&sb, 0, 0, 1, block, &back, &why), "%s", why);
+	REQUIRE_EQ(get_le(block + 86, 2), 1);
+	REQUIRE_EQ(fusion_stale_unpack(&sb, 0, 0, 2, block, &back, &why), -ENODATA);
+}
+
+/* -- runs ---------------------------------------------------------------------------------- */
+
+#define BLOCKS	(2 + 2 * PLACES)
+
+/* The region, and what it should say: of the last run that is complete, and of one cut short. */
+struct disk {
+	u8 mem[BLOCKS][FUSION_BLOCK_SIZE];
+	u32 copy[PLACES];
+	u16 want[PLACES];		/* a bit for each entry */
+	u16 torn[PLACES];
+	u64 run;
+	u32 left;			/* sectors until the cut */
+	u32 sum[PLACES];		/* of the copies that count */
+	u32 new_sum[PLACES];
+	bool dark[BLOCKS];
+};
+
+static struct disk disk;
+static u16 seen[PLACES];
+static u32 nr_unreadable;
+
+static const void *read_disk(void *ctx, u64 blocknr)
+{
+	(void)ctx;
+	REQUIRE(blocknr - sb.stale_start < BLOCKS);
+	return disk.dark[blocknr - sb.stale_start] ? NULL : disk.mem[blocknr - sb.stale_start];
+}
+
+static int see(void *ctx, u32 place, const struct fusion_stale_entry *e)
+{
+	(void)ctx;
+	REQUIRE_EQ(e->lext, place);
+	seen[place] |= 1 << e->pos;
+	return 0;
+}
+
+static void see_dark(void *ctx, u32 copy, u32 place)
+{
+	(void)ctx;
+	REQUIRE(disk.dark[2 + copy * PLACES + place]);
+	nr_unreadable++;
+}
+
+static struct fusion_stale_scan scan_disk(void)
+{
+	struct fusion_stale_scan scan = {
+		.sb = &sb, .read = read_disk, .entry = see, .unreadable = see_dark,
+	};
+
+	memset(seen, 0, sizeof(seen));
+	nr_unreadable = 0;
+	REQUIRE(!fusion_stale_scan(&scan));
+	return scan;
+}
+
+/* Return: is it there? All that there is in it is in its first sector. */
+static bool write_block(u64 blocknr)
+{
+	const u32 nr = min(disk.left, (u32)SECTORS);
+
+	memcpy(disk.mem[blocknr - sb.stale_start], block, nr * 512);
+	disk.left -= nr;
+	return nr;
+}
+
+static bool write_list(u32 place, u16 bits)
+{
+	struct fusion_stale_list list = { .run = disk.run, .segno = bits ? 1 : 0 };
+	struct fusion_stale_entry e[16];
+	u32 pos;
+
+	for (pos = 0; pos < 16; pos++)
+		if (bits >> pos & 1)
+			e[list.total++] = (struct fusion_stale_entry){ place, pos, pos };
+	disk.new_sum[place] = fusion_stale_pack(&sb, !disk.copy[place], place, 0, &list, e, block);
+	return write_block(fusion_stale_blocknr(&sb, !disk.copy[place], place, 0));
+}
+
+/* A run, of which @sectors get to the disk. Return: is it complete? */
+static bool run(u64 *rng, u32 sectors, bool again)
+{
+	struct fusion_stale_head h = { .run = ++disk.run, .time = disk.run };
+	bool changed[PLACES];
+	u16 now[PLACES];
+	u32 i;
+
+	disk.left = sectors;
+	for (i = 0; i < PLACES; i++) {
+		now[i] = rnd_below(rng, 3) ? disk.want[i] : rnd(rng);
+		changed[i] = again || now[i] != disk.want[i];
+	}
+	for (i = 0; i < PLACES; i++) {
+		h.nr_lists += !!now[i];
+		h.nr_blocks += __builtin_popcount(now[i]);
+		disk.new_sum[i] = disk.sum[i];
+		if (changed[i] && !write_list(i, now[i]))
+			return false;
+		h.sum += disk.new_sum[i];
+		if (changed[i])
+			disk.torn[i] = now[i];
+	}
+	fusion_stale_head_pack(&sb, &h, block);
+	if (!write_block(fusion_stale_head_blocknr(&sb, h.run % 2)))
+		return false;
+	for (i = 0; i < PLACES; i++) {
+		disk.copy[i] ^= changed[i];
+		disk.want[i] = now[i];
+		disk.torn[i] = 0;
+		disk.sum[i] = disk.new_sum[i];
+	}
+	return true;
+}
+
+/* Cut at each sector, and go on behind that as the module does: all lists are written again. */
+static void test_cuts(void)
+{
+	struct fusion_stale_scan scan;
+	u64 rng = 1, complete;
+	u32 i, k;
+
+	begin(128);
+	memset(&disk, 0, sizeof(disk));
+	scan = scan_disk();
+	REQUIRE(!scan.found && !fusion_stale_whole(&scan));
+	complete = 0;
+	for (i = 0; i < 20000; i++) {
+		if (run(&rng, rnd_below(&rng, 3) ? U32_MAX : rnd_below(&rng, 64), i && complete !=
+			disk.run))
+			complete = disk.run;
+		scan = scan_disk();
+		REQUIRE_EQ(scan.found, !!complete);
+		REQUIRE_EQ(scan.head.run, complete);
+		REQUIRE(!complete || fusion_stale_whole(&scan));
+		for (k = 0; k < PLACES; k++)
+			REQUIRE_EQ(seen[k], disk.want[k] | disk.torn[k]);
+	}
+}
+
+/* What cannot be read, or was changed, is noticed. */
+static void test_damage(void)
+{
+	struct fusion_stale_scan scan;
+	u64 rng = 2;
+	u32 i;
+
+	begin(128);
+	memset(&disk, 0, sizeof(disk));
+	for (i = 0; i < 50; i++)
+		run(&rng, U32_MAX, false);
+	for (i = 0; i < PLACES; i++) {
+		u8 *mem = disk.mem[2 + disk.copy[i] * PLACES + i];
+
+		if (!disk.want[i])
+			continue;
+		mem[100] ^= 1;
+		scan = scan_disk();
+		REQUIRE(scan.found);
+		REQUIRE_EQ(fusion_stale_whole(&scan), seen[i] == disk.want[i]);
+		mem[100] ^= 1;
+		disk.dark[2 + disk.copy[i] * PLACES + i] = true;
+		scan = scan_disk();
+		REQUIRE_EQ(nr_unreadable, 1);
+		disk.dark[2 + disk.copy[i] * PLACES + i] = false;
+	}
+	scan = scan_disk();
+	REQUIRE(fusion_stale_whole(&scan) && !scan.bad_heads);
+	for (i = 0; i < 2; i++) {
+		disk.dark[i] = true;
+		scan = scan_disk();
+		REQUIRE(scan.found);
+		REQUIRE_EQ(scan.bad_heads, 1U << i);
+		REQUIRE_EQ(scan.head.run, i == disk.run % 2 ? disk.run - 1 : disk.run);
+		disk.dark[i] = false;
+	}
+}
+
+static void test_closed(void)
+{
+	struct fusion_stale_scan scan;
+	struct fusion_sb slow;
+	u64 rng = 3;
+
+	begin(128);
+	memset(&disk, 0, sizeof(disk));
+	run(&rng, U32_MAX, false);
+	scan = scan_disk();
+	fusion_sb_for_slow(&sb, &slow);
+	slow.flags = FUSION_SB_CLEAN;
+	slow.epoch = scan.head.epoch;
+	REQUIRE(fusion_stale_closed(&scan, &slow));
+	slow.epoch++;
+	REQUIRE(!fusion_stale_closed(&scan, &slow));
+	slow.epoch--;
+	slow.flags = 0;
+	REQUIRE(!fusion_stale_closed(&scan, &slow));
+}
+
+/* -- superblocks --------------------------------------------------------------------------- */
+
+static int unpack_with(u32 places, u64 start, enum fusion_dev dev)
+{
+	struct fusion_sb with = sb, back;
+	const char *why;
+
+	with.generation = 2;
+	with.stale_places = places;
+	with.stale_start = start;
+	if (dev == FUSION_SLOW) {
+		struct fusion_sb fast = with;
+
+		fusion_sb_for_slow(&fast, &with);
+	}
+	fusion_sb_pack(&with, 0, block);
+	REQUIRE_EQ(get_le(block + 1092, 4), places);
+	REQUIRE_EQ(get_le(block + 1096, 8), start);
+	return unpack_landing(block, 0, with.self_sectors, &back, &why);
+}
+
+static void test_super(void)
+{
+	const u64 head_blocks = (begin(128), sb.map_start[FUSION_SLOW][1] + sb.map_blocks);
+	const u64 end = (u64)sb.slow_first_slot * 16 - fusion_stale_size(&sb, PLACES);
+	enum fusion_dev dev;
+
+	for (dev = FUSION_FAST; dev <= FUSION_SLOW; dev++) {
+		REQUIRE_EQ(unpack_with(PLACES, sb.stale_start, dev), 0);
+		REQUIRE_EQ(unpack_with(0, 0, dev), 0);
+		REQUIRE_EQ(unpack_with(0, sb.stale_start, dev), -EILSEQ);
+		REQUIRE_EQ(unpack_with(PLACES, 0, dev), -EILSEQ);
+		REQUIRE_EQ(unpack_with(PLACES, head_blocks, dev), 0);
+		REQUIRE_EQ(unpack_with(PLACES, head_blocks - 1, dev), -EILSEQ);
+		REQUIRE_EQ(unpack_with(PLACES, end, dev), 0);
+		REQUIRE_EQ(unpack_with(PLACES, end + 1, dev), -EILSEQ);
+		REQUIRE_EQ(unpack_with(PLACES, U64_MAX, dev), -EILSEQ);
+		REQUIRE_EQ(unpack_with(U32_MAX, sb.stale_start, dev), -EILSEQ);
+	}
+	/* a list for each slot of the log */
+	REQUIRE_EQ(unpack_with(PLACES - 1, sb.stale_start, FUSION_FAST), -EILSEQ);
+}
+
+static const struct unit_test tests[] = {
+	{ "stale: places", test_places },
+	{ "stale: the head", test_head },
+	{ "stale: bounds of the head", test_head_bounds },
+	{ "stale: a list", test_list },
+	{ "stale: bounds of a list", test_list_bounds },
+	{ "stale: a list of several blocks", test_long },
+	{ "stale: runs cut short at each sector", test_cuts },
+	{ "stale: damage", test_damage },
+	{ "stale: a set that was closed", test_closed },
+	{ "stale: superblocks", test_super },
+};
+
+UNIT_TESTS(tests)
