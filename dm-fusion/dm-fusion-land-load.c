@@ -11,6 +11,9 @@
  * ever written to a segment of an earlier activation. What was found was flushed before that, as
  * all that a new epoch relies on: fusion_load_flush().
  *
+ * What another machine appends leaves no trace in the journal. So what is needed to read the log
+ * once more is kept until it is known whether that machine may have gone on meanwhile.
+ *
  * A set that is opened read-only gets the same index, and records nothing.
  */
 #include <linux/mm.h>
@@ -71,8 +74,10 @@ int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec)
 /* -- reading --------------------------------------------------------------------------------- */
 
 /* What the replay works on, and the part of a segment that the buffers of the journal hold. */
-struct reader {
+struct fusion_land_reader {
 	struct fusion *fs;
+	struct fusion_landing l;
+	struct fusion_landed found;	/* where the log has ended, when it was read first */
 	struct fusion_segment *seg;	/* in the order of their numbers */
 	u32 *place;			/* of each in land->segment */
 	u32 nr;
@@ -84,7 +89,7 @@ struct reader {
 /* As fusion_load_read_ring(). */
 static const void *fusion_land_read(void *ctx, const struct fusion_segment *seg, u32 pos)
 {
-	struct reader *rd = ctx;
+	struct fusion_land_reader *rd = ctx;
 	struct fusion *fs = rd->fs;
 	const u64 blocknr = fusion_segment_blocknr(&fs->sb, seg->slot, pos);
 	u32 nr;
@@ -112,7 +117,7 @@ static const void *fusion_land_read(void *ctx, const struct fusion_segment *seg,
 static int fusion_land_apply(void *ctx, const struct fusion_segment *seg, u32 pos,
 			     const struct fusion_entry *entry)
 {
-	struct reader *rd = ctx;
+	struct fusion_land_reader *rd = ctx;
 	struct fusion *fs = rd->fs;
 	struct fusion_land *land = &fs->land;
 	const u32 word = fs->map[entry->lext], place = rd->place[seg - rd->seg];
@@ -135,19 +140,29 @@ static int fusion_land_apply(void *ctx, const struct fusion_segment *seg, u32 po
 
 static void fusion_land_ends(void *ctx, const struct fusion_segment *seg, u32 end)
 {
-	struct reader *rd = ctx;
+	struct fusion_land_reader *rd = ctx;
 
 	rd->fs->land.segment[rd->place[seg - rd->seg]].end = end;
 }
 
-static int fusion_land_replay(struct reader *rd)
+static void fusion_land_tell(const struct fusion_land_reader *rd)
+{
+	const char *device = dm_table_device_name(rd->fs->ti->table);
+	const struct fusion_landing *l = &rd->l;
+
+	if (l->bad)
+		DMERR("%s: landing log: block %u of fast slot %u: %s", device, l->bad_pos,
+		      l->bad->slot, l->why);
+	else
+		DMERR("%s: landing log: %s", device, l->why);
+}
+
+static int fusion_land_replay(struct fusion_land_reader *rd)
 {
 	struct fusion *fs = rd->fs;
-	struct fusion_landing *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct fusion_landing *l = &rd->l;
 	int r;
 
-	if (!l)
-		return -ENOMEM;
 	l->sb = &fs->sb;
 	l->seg = rd->seg;
 	l->nr = rd->nr;
@@ -157,21 +172,18 @@ static int fusion_land_replay(struct reader *rd)
 	l->ends = fusion_land_ends;
 	l->ctx = rd;
 	r = fusion_landing_replay(l);
-	if (r && l->bad)
-		DMERR("%s: landing log: block %u of fast slot %u: %s",
-		      dm_table_device_name(fs->ti->table), l->bad_pos, l->bad->slot, l->why);
-	else if (r)
-		DMERR("%s: landing log: %s", dm_table_device_name(fs->ti->table), l->why);
+	if (r)
+		fusion_land_tell(rd);
+	rd->found = l->at;
 	fs->land.ended = l->at;
 	if (!r && l->nr_walked && !(fs->sb.flags & FUSION_SB_CLEAN))
 		DMINFO("%s: landing log: %llu batches behind the last commit",
 		       dm_table_device_name(fs->ti->table), l->nr_walked);
-	kfree(l);
 	return r;
 }
 
 /* The log goes on behind all segments that there are. Return: 0 or -EILSEQ. */
-static int fusion_land_close(struct reader *rd)
+static int fusion_land_close(struct fusion_land_reader *rd)
 {
 	struct fusion_landed *ended = &rd->fs->land.ended;
 
@@ -211,7 +223,7 @@ static int fusion_land_compare(const void *a, const void *b)
 }
 
 /* Take the slots of the segments, and put them into the order of their numbers. */
-static int fusion_land_list(struct reader *rd)
+static int fusion_land_list(struct fusion_land_reader *rd)
 {
 	struct fusion *fs = rd->fs;
 	struct fusion_land *land = &fs->land;
@@ -240,29 +252,77 @@ static int fusion_land_list(struct reader *rd)
 	return 0;
 }
 
+static int fusion_land_load_all(struct fusion_land_reader *rd)
+{
+	const u32 max = rd->fs->land.max;
+	int r;
+
+	rd->seg = kvcalloc(max, sizeof(*rd->seg), GFP_KERNEL);
+	rd->place = kvcalloc(max, sizeof(*rd->place), GFP_KERNEL);
+	if (!rd->seg || !rd->place)
+		return -ENOMEM;
+	r = fusion_land_list(rd);
+	if (!r)
+		r = fusion_land_replay(rd);
+	return r ?: fusion_land_close(rd);
+}
+
 int fusion_land_load(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
-	struct reader rd = { .fs = fs };
-	int r = 0;
 
 	if (!land->max)
 		return 0;
 	if (!land->ended.segno)
 		land->ended = FUSION_LANDED_NOWHERE;
-	rd.seg = kvcalloc(land->max, sizeof(*rd.seg), GFP_KERNEL);
-	rd.place = kvcalloc(land->max, sizeof(*rd.place), GFP_KERNEL);
-	if (!rd.seg || !rd.place)
-		r = -ENOMEM;
+	land->reader = kzalloc(sizeof(*land->reader), GFP_KERNEL);
+	if (!land->reader)
+		return -ENOMEM;
+	land->reader->fs = fs;
+	return fusion_land_load_all(land->reader);
+}
+
+static int fusion_land_ignore(void *ctx, const struct fusion_segment *seg, u32 pos,
+			      const struct fusion_entry *entry)
+{
+	return 0;
+}
+
+int fusion_land_check_end(struct fusion *fs)
+{
+	struct fusion_land_reader *rd = fs->land.reader;
+	const struct fusion_landed *at, *found;
+	int r;
+
+	if (!rd)
+		return 0;
+	rd->nr_read = 0;
+	rd->l.apply = fusion_land_ignore;
+	rd->l.ends = NULL;
+	r = fusion_landing_replay(&rd->l);
+	at = &rd->l.at;
+	found = &rd->found;
+	if (!r && at->seq == found->seq && at->csum == found->csum && at->segno == found->segno &&
+	    at->pos == found->pos)
+		return 0;
+	if (r != -EIO && (r || at->seq >= found->seq))
+		return -EUSERS;
 	if (!r)
-		r = fusion_land_list(&rd);
-	if (!r)
-		r = fusion_land_replay(&rd);
-	if (!r)
-		r = fusion_land_close(&rd);
-	kvfree(rd.place);
-	kvfree(rd.seg);
-	return r;
+		rd->l.why = "it now reads differently";
+	fusion_land_tell(rd);
+	return -EIO;
+}
+
+void fusion_land_loaded(struct fusion *fs)
+{
+	struct fusion_land_reader *rd = fs->land.reader;
+
+	fs->land.reader = NULL;
+	if (!rd)
+		return;
+	kvfree(rd->place);
+	kvfree(rd->seg);
+	kfree(rd);
 }
 
 int fusion_land_allowed(const struct fusion *fs)

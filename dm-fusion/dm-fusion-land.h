@@ -52,6 +52,7 @@ struct bio;
 struct fusion;
 struct fusion_io;
 struct fusion_land_batch;
+struct fusion_land_reader;
 struct fusion_land_summary;
 struct work_struct;
 struct workqueue_struct;
@@ -184,6 +185,7 @@ struct fusion_land_segment {
  * @recorded: as @live, what it records as live
  * @dying: as @killed, at that time
  *
+ * @reader: of the loader: dm-fusion-land-load.c
  * @summary: of full segments: dm-fusion-land-summary.c
  * @pieces: scratch of the worker: a position for each block of an extent
  * @work: sends batches that could not be sent at once, and writes summaries
@@ -248,6 +250,7 @@ struct fusion_land {
 	u8 *recorded;
 	u8 *dying;
 
+	struct fusion_land_reader *reader;
 	struct fusion_land_summary *summary;
 	u32 *pieces;
 	struct work_struct *work;
@@ -377,8 +380,16 @@ int fusion_land_allowed(const struct fusion *fs);
  * fusion_land_load() - take the slots of the log, and find what is in it
  * @fs: device; its map is known, and the slots of extents are taken
  *
- * Sleeps. Return: 0 or a negative errno, logged.
+ * Sleeps. fusion_land_loaded() must follow in any case. Return: 0 or a negative errno, logged.
  */
 int fusion_land_load(struct fusion *fs);
+
+/*
+ * Does the log still end where it did? Before the first commit; sleeps. Return: 0; -EUSERS: it goes
+ * on, or has become something else; -EIO, logged: it cannot be read as it was.
+ */
+int fusion_land_check_end(struct fusion *fs);
+
+void fusion_land_loaded(struct fusion *fs);
 
 #endif

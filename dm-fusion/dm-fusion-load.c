@@ -264,11 +264,8 @@ static int fusion_load_ignore_record(void *ctx, const struct fusion_record *rec)
 	return 0;
 }
 
-/*
- * The set was taken by a late claim, so its owner may have continued for a while. Check that the
- * journal still ends where it did when it was loaded. Superblocks have been compared.
- */
-static int fusion_load_check_end(struct fusion *fs)
+/* Does the journal still end where it did when it was loaded? Return: 0, -EUSERS, or -EIO. */
+static int fusion_load_check_journal(struct fusion *fs)
 {
 	struct ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
@@ -287,9 +284,24 @@ static int fusion_load_check_end(struct fusion *fs)
 		      replay.why ?: "it now reads differently");
 		return -EIO;
 	}
-	DMERR("%s: another machine has written to the set while it was being opened",
-	      dm_table_device_name(fs->ti->table));
 	return -EUSERS;
+}
+
+/*
+ * The set was not closed, and taken by a claim. Its owner may have woken just before that, or have
+ * continued for a while if the claim was late, and stopped for good since. Superblocks have been
+ * compared.
+ */
+static int fusion_load_check_end(struct fusion *fs)
+{
+	int r = fusion_load_check_journal(fs);
+
+	if (!r)
+		r = fusion_land_check_end(fs);
+	if (r == -EUSERS)
+		DMERR("%s: another machine has written to the set while it was being opened",
+		      dm_table_device_name(fs->ti->table));
+	return r;
 }
 
 #define FROM_THE_PAST "%s: %s member %s is from the past, or lost writes: superblock %llu and %s block %llu, where the %s member has seen %llu and %llu; see fusionctl check"
@@ -334,29 +346,6 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 }
 
 /* -- a new epoch ----------------------------------------------------------------------------- */
-
-/*
- * A recovery that was interrupted again and again, each time after it recorded the bitmaps, may
- * have used up the ring. Extents with lost blocks cannot be completed, but are at most a quarter of
- * all. If there are any, the others are completed earlier, so that many more attempts find room.
- */
-static int fusion_load_make_room(struct fusion *fs)
-{
-	u32 want = (fs->opens.nr_lost ? 2 : 1) * fs->commit.max_blocks;
-	u32 per_block = FUSION_JOURNAL_PAYLOAD / (sizeof(struct fusion_journal_record) +
-						  fusion_bitmap_bytes(fs->sb.extent_sectors));
-	int r;
-
-	if (fusion_chain_free(&fs->journal) >= want)
-		return 0;
-	r = fusion_load_complete(fs);
-	if (r || fusion_chain_free(&fs->journal) >= DIV_ROUND_UP(fs->opens.nr_lost, per_block) +
-						    fusion_land_journal_blocks(fs))
-		return r;
-	DMERR("%s: the journal is full after openings cut short: dump and restore the set",
-	      dm_table_device_name(fs->ti->table));
-	return -ENOSPC;
-}
 
 /* The block of heat that ends with the set as it was is not valid in one of another size. */
 static u32 fusion_load_heat_from(const struct fusion *fs)
@@ -480,12 +469,15 @@ int fusion_load(struct fusion *fs, bool read_only)
 
 	fusion_beat_peek(fs);
 	r = fusion_load_all(fs, read_only);
-	if (r)
+	if (r) {
+		fusion_land_loaded(fs);
 		return read_only || r == -EUSERS ? r : fusion_beat_blame(fs, r);
+	}
 	if (!read_only)
 		r = fusion_beat_take(fs);
-	if (!r && !read_only && fs->heart.overdue)
+	if (!r && !read_only && fs->heart.claimed)
 		r = fusion_load_check_end(fs);
+	fusion_land_loaded(fs);
 	if (!r && !read_only)
 		r = fusion_load_start_epoch(fs);
 	if (r && !read_only)
