@@ -22,69 +22,110 @@
 #include "dm-fusion.h"
 #include "dm-fusion-landing.h"
 
+/* What the replay works on, and the part of a segment that the buffers of the journal hold. */
+struct fusion_land_reader {
+	struct fusion *fs;
+	struct fusion_landing l;
+	struct fusion_landed found;	/* where the log has ended, when it was read first */
+	u32 *of_slot;			/* place + 1 of the segment in each slot; 0: there is none */
+	struct fusion_segment *seg;	/* in the order of their numbers */
+	u32 *place;			/* of each in land->segment; before that, those not in use */
+	u32 nr;
+	const struct fusion_segment *at;
+	u32 pos;
+	u32 nr_read;
+};
+
 /* -- records of the journal ------------------------------------------------------------------ */
 
-/* The place of the segment in a slot, or a place that is free, or NULL. */
-static struct fusion_land_segment *fusion_land_place(struct fusion_land *land, u32 slot)
+static int fusion_land_alloc_reader(struct fusion_land_reader *rd)
 {
-	struct fusion_land_segment *seg, *unused = NULL;
+	const struct fusion *fs = rd->fs;
+
+	rd->of_slot = kvcalloc(fs->sb.nr_fast_slots, sizeof(*rd->of_slot), GFP_KERNEL);
+	rd->seg = kvcalloc(fs->land.max, sizeof(*rd->seg), GFP_KERNEL);
+	rd->place = kvcalloc(fs->land.max, sizeof(*rd->place), GFP_KERNEL);
+	return rd->of_slot && rd->seg && rd->place ? 0 : -ENOMEM;
+}
+
+int fusion_land_load_begin(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_reader *rd;
 	u32 i;
 
-	for (i = 0; i < land->max; i++) {
-		seg = &land->segment[i];
-		if (seg->state == FUSION_LAND_LISTED && seg->slot == slot)
-			return seg;
-		if (seg->state == FUSION_LAND_UNUSED && !unused)
-			unused = seg;
-	}
-	return unused;
+	if (!land->max)
+		return 0;
+	rd = kzalloc(sizeof(*rd), GFP_KERNEL);
+	if (!rd)
+		return -ENOMEM;
+	land->reader = rd;
+	rd->fs = fs;
+	if (fusion_land_alloc_reader(rd))
+		return -ENOMEM;
+	for (i = 0; i < land->max; i++)
+		rd->place[i] = land->max - 1 - i;
+	rd->nr = land->max;
+	return 0;
+}
+
+u32 fusion_land_listed(const struct fusion *fs, const struct fusion_segment *seg)
+{
+	const u32 place = fs->land.reader->of_slot[seg->slot] - 1;
+
+	return place != FUSION_LAND_NONE && fs->land.segment[place].segno == seg->segno ?
+	       place : FUSION_LAND_NONE;
+}
+
+/* The segment is not listed any more. */
+static void fusion_land_load_free(struct fusion *fs, const struct fusion_segment *found)
+{
+	struct fusion_land_reader *rd = fs->land.reader;
+	const u32 place = fusion_land_listed(fs, found);
+
+	if (place == FUSION_LAND_NONE)
+		return;
+	fs->land.segment[place].state = FUSION_LAND_UNUSED;
+	rd->of_slot[found->slot] = 0;
+	rd->place[rd->nr++] = place;
 }
 
 int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec)
 {
 	const struct fusion_segment *found = &rec->segment;
 	struct fusion_land *land = &fs->land;
+	struct fusion_land_reader *rd = land->reader;
 	struct fusion_land_segment *seg;
+	u32 place;
 
 	if (rec->op == FUSION_OP_LANDED) {
 		land->ended = rec->landed;
 		return 0;
 	}
-	seg = fusion_land_place(land, found->slot);
 	if (rec->op == FUSION_OP_SEGFREE) {
-		if (seg && seg->state == FUSION_LAND_LISTED && seg->segno == found->segno)
-			seg->state = FUSION_LAND_UNUSED;
+		fusion_land_load_free(fs, found);
 		return 0;
 	}
-	if (!seg) {
+	if (!rd->of_slot[found->slot] && !rd->nr) {
 		DMERR("%s: landing log: more segments than there may be",
 		      dm_table_device_name(fs->ti->table));
 		return -EILSEQ;
 	}
+	if (!rd->of_slot[found->slot])
+		rd->of_slot[found->slot] = rd->place[--rd->nr] + 1;
+	place = rd->of_slot[found->slot] - 1;
+	seg = &land->segment[place];
 	seg->state = FUSION_LAND_LISTED;
 	seg->slot = found->slot;
 	seg->segno = found->segno;
 	seg->key = found->key;
 	seg->end = found->end;
-	memcpy(land->recorded + (seg - land->segment) * land->bitmap_bytes, found->live,
+	memcpy(land->recorded + (size_t)place * land->bitmap_bytes, found->live,
 	       land->bitmap_bytes);
 	return 0;
 }
 
 /* -- reading --------------------------------------------------------------------------------- */
-
-/* What the replay works on, and the part of a segment that the buffers of the journal hold. */
-struct fusion_land_reader {
-	struct fusion *fs;
-	struct fusion_landing l;
-	struct fusion_landed found;	/* where the log has ended, when it was read first */
-	struct fusion_segment *seg;	/* in the order of their numbers */
-	u32 *place;			/* of each in land->segment */
-	u32 nr;
-	const struct fusion_segment *at;
-	u32 pos;
-	u32 nr_read;
-};
 
 /* As fusion_load_read_ring(). */
 static const void *fusion_land_read(void *ctx, const struct fusion_segment *seg, u32 pos)
@@ -252,34 +293,21 @@ static int fusion_land_list(struct fusion_land_reader *rd)
 	return 0;
 }
 
-static int fusion_land_load_all(struct fusion_land_reader *rd)
-{
-	const u32 max = rd->fs->land.max;
-	int r;
-
-	rd->seg = kvcalloc(max, sizeof(*rd->seg), GFP_KERNEL);
-	rd->place = kvcalloc(max, sizeof(*rd->place), GFP_KERNEL);
-	if (!rd->seg || !rd->place)
-		return -ENOMEM;
-	r = fusion_land_list(rd);
-	if (!r)
-		r = fusion_land_replay(rd);
-	return r ?: fusion_land_close(rd);
-}
-
 int fusion_land_load(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
+	struct fusion_land_reader *rd = land->reader;
+	int r;
 
 	if (!land->max)
 		return 0;
 	if (!land->ended.segno)
 		land->ended = FUSION_LANDED_NOWHERE;
-	land->reader = kzalloc(sizeof(*land->reader), GFP_KERNEL);
-	if (!land->reader)
-		return -ENOMEM;
-	land->reader->fs = fs;
-	return fusion_land_load_all(land->reader);
+	rd->nr = 0;
+	r = fusion_land_list(rd);
+	if (!r)
+		r = fusion_land_replay(rd);
+	return r ?: fusion_land_close(rd);
 }
 
 static int fusion_land_ignore(void *ctx, const struct fusion_segment *seg, u32 pos,
@@ -313,16 +341,30 @@ int fusion_land_check_end(struct fusion *fs)
 	return -EIO;
 }
 
-void fusion_land_loaded(struct fusion *fs)
+u32 fusion_land_listed_blocks(const struct fusion *fs)
 {
-	struct fusion_land_reader *rd = fs->land.reader;
+	return fs->land.max ? fusion_land_record_blocks(fs, fs->land.nr) : 0;
+}
 
-	fs->land.reader = NULL;
-	if (!rd)
+void fusion_land_loaded(struct fusion *fs, bool opened)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_reader *rd = land->reader;
+
+	if (rd) {
+		kvfree(rd->place);
+		kvfree(rd->seg);
+		kvfree(rd->of_slot);
+		kfree(rd);
+	}
+	land->reader = NULL;
+	if (!opened || !land->tight)
 		return;
-	kvfree(rd->place);
-	kvfree(rd->seg);
-	kfree(rd);
+	spin_lock_irq(&fs->lock);
+	land->tight = false;
+	land->opens = true;
+	fusion_commit_soon(fs);
+	spin_unlock_irq(&fs->lock);
 }
 
 int fusion_land_allowed(const struct fusion *fs)

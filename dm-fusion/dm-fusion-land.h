@@ -174,6 +174,7 @@ struct fusion_land_segment {
  * @opens: commits open segments: from the one on that begins the epoch
  * @nr: segments that have a slot
  * @all: the next commit records all segments
+ * @tight: a set is being loaded, and its journal is short: no segment is opened
  * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
  * @waiting: bios are parked until a write over an entry, or a copy, has ended
@@ -240,6 +241,7 @@ struct fusion_land {
 	bool opens;
 	u32 nr;
 	bool all;
+	bool tight;
 	bool taken;
 	u32 left;
 	bool waiting;
@@ -370,6 +372,9 @@ bool fusion_land_merge(struct fusion *fs, struct bio *bio);
 
 /* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
 
+/* Before the journal is read. Return: 0 or -ENOMEM; fusion_land_loaded() must follow in any case. */
+int fusion_land_load_begin(struct fusion *fs);
+
 /* A record of the journal about the log. Return: 0 or -EILSEQ. */
 int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec);
 
@@ -380,7 +385,7 @@ int fusion_land_allowed(const struct fusion *fs);
  * fusion_land_load() - take the slots of the log, and find what is in it
  * @fs: device; its map is known, and the slots of extents are taken
  *
- * Sleeps. fusion_land_loaded() must follow in any case. Return: 0 or a negative errno, logged.
+ * Sleeps. Return: 0 or a negative errno, logged.
  */
 int fusion_land_load(struct fusion *fs);
 
@@ -390,6 +395,13 @@ int fusion_land_load(struct fusion *fs);
  */
 int fusion_land_check_end(struct fusion *fs);
 
-void fusion_land_loaded(struct fusion *fs);
+/* The place of a segment that the journal lists, or FUSION_LAND_NONE. */
+u32 fusion_land_listed(const struct fusion *fs, const struct fusion_segment *seg);
+
+/* Blocks of the journal that an opening needs for these at most, if it opens none. */
+u32 fusion_land_listed_blocks(const struct fusion *fs);
+
+/* The set is open, or with @opened = false has been given up, or is read-only. */
+void fusion_land_loaded(struct fusion *fs, bool opened);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: OPEN extents of a set that is being loaded, and room in its journal.
+ * dm-fusion: OPEN extents of a set that is being loaded.
  */
 #include "dm-fusion.h"
 
@@ -74,27 +74,4 @@ int fusion_load_complete(struct fusion *fs)
 			return r;
 	}
 	return fusion_load_flush(fs);
-}
-
-/*
- * A recovery that was interrupted again and again, each time after it recorded the bitmaps, may
- * have used up the ring. Extents with lost blocks cannot be completed, but are at most a quarter of
- * all. If there are any, the others are completed earlier, so that many more attempts find room.
- */
-int fusion_load_make_room(struct fusion *fs)
-{
-	u32 want = (fs->opens.nr_lost ? 2 : 1) * fs->commit.max_blocks;
-	u32 per_block = FUSION_JOURNAL_PAYLOAD / (sizeof(struct fusion_journal_record) +
-						  fusion_bitmap_bytes(fs->sb.extent_sectors));
-	int r;
-
-	if (fusion_chain_free(&fs->journal) >= want)
-		return 0;
-	r = fusion_load_complete(fs);
-	if (r || fusion_chain_free(&fs->journal) >= DIV_ROUND_UP(fs->opens.nr_lost, per_block) +
-						    fusion_land_journal_blocks(fs))
-		return r;
-	DMERR("%s: the journal is full after openings cut short: dump and restore the set",
-	      dm_table_device_name(fs->ti->table));
-	return -ENOSPC;
 }

@@ -167,43 +167,9 @@ static void fusion_load_heat(struct fusion *fs)
 
 /* -- the journal, and the log ---------------------------------------------------------------- */
 
-/* The part of a ring that the buffers of its chain hold. */
-struct ring {
-	struct fusion *fs;
-	struct fusion_chain *chain;
-	u32 pos;
-	u32 nr;
-};
-
-static const void *fusion_load_read_ring(void *ctx, u32 pos)
-{
-	struct ring *ring = ctx;
-	struct fusion *fs = ring->fs;
-	struct fusion_chain *chain = ring->chain;
-	const u32 role = chain->sb->role;
-	const u64 start = chain->sb->journal_start[role];
-	u32 nr;
-
-	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
-		nr = min(chain->sb->journal_blocks[role] - pos, FUSION_BUF_BLOCKS);
-		if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0, nr)) {
-			/* Only the block asked for matters; its neighbours may be bad. */
-			nr = 1;
-			if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0,
-					     nr)) {
-				ring->nr = 0;
-				return NULL;
-			}
-		}
-		ring->pos = pos;
-		ring->nr = nr;
-	}
-	return page_address(chain->buf[pos - ring->pos]);
-}
-
 static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 {
-	struct fusion *fs = ((struct ring *)ctx)->fs;
+	struct fusion *fs = ((struct fusion_load_ring *)ctx)->fs;
 	const bool lost = rec->op == FUSION_OP_PARTLY_LOST;
 	struct fusion_open *open;
 
@@ -234,7 +200,7 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 /* @peer_at: set to how far the slow member had got, according to the journal */
 static int fusion_load_journal(struct fusion *fs, struct fusion_progress *peer_at)
 {
-	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb_next,	/* with the bounds of what was written */
 		.read = fusion_load_read_ring,
@@ -267,7 +233,7 @@ static int fusion_load_ignore_record(void *ctx, const struct fusion_record *rec)
 /* Does the journal still end where it did when it was loaded? Return: 0, -EUSERS, or -EIO. */
 static int fusion_load_check_journal(struct fusion *fs)
 {
-	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb_next,
 		.read = fusion_load_read_ring,
@@ -328,7 +294,7 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 				   const struct fusion_progress *claim)
 {
 	struct fusion_replica *rep = &fs->replica;
-	struct ring ring = { .fs = fs, .chain = &rep->log };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &rep->log };
 	struct fusion_ring scan = {
 		.sb = &rep->sb,
 		.read = fusion_load_read_ring,
@@ -437,6 +403,8 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 
 	r = fusion_land_allowed(fs);
 	if (!r)
+		r = fusion_land_load_begin(fs);
+	if (!r)
 		r = fusion_load_map(fs);
 	if (!r)
 		r = fusion_load_journal(fs, &claim);
@@ -470,16 +438,16 @@ int fusion_load(struct fusion *fs, bool read_only)
 	fusion_beat_peek(fs);
 	r = fusion_load_all(fs, read_only);
 	if (r) {
-		fusion_land_loaded(fs);
+		fusion_land_loaded(fs, false);
 		return read_only || r == -EUSERS ? r : fusion_beat_blame(fs, r);
 	}
 	if (!read_only)
 		r = fusion_beat_take(fs);
 	if (!r && !read_only && fs->heart.claimed)
 		r = fusion_load_check_end(fs);
-	fusion_land_loaded(fs);
 	if (!r && !read_only)
 		r = fusion_load_start_epoch(fs);
+	fusion_land_loaded(fs, !r && !read_only);
 	if (r && !read_only)
 		fusion_settle_failed(fs);
 	/* It took so long that another machine has taken the set, which is logged already. */

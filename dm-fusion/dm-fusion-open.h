@@ -182,7 +182,6 @@ bool fusion_lost_ends(const struct fusion *fs, const struct fusion_open *open, s
  */
 int fusion_load_complete(struct fusion *fs);
 int fusion_load_flush(struct fusion *fs);
-int fusion_load_make_room(struct fusion *fs);
 
 /* -- dm-fusion-open-excl.c --------------------------------------------------------------- */
 
