@@ -104,6 +104,7 @@ static void fusion_land_give_up(struct fusion *fs)
 		if (land->segment[i].state == FUSION_LAND_LISTED &&
 		    land->segment[i].segno >= land->ended.segno)
 			fusion_land_mark(land, &land->segment[i]);
+	land->segment[b->place].failed = b->status != BLK_STS_OK;
 	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
 	land->nr_flight = 0;
 	land->ended.segno = land->next_segno;

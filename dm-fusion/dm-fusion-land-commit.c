@@ -36,8 +36,12 @@
 
 #include "dm-fusion.h"
 
-/* Segments that are open ahead of the one that is being filled, at most. */
-#define MOST_AHEAD	63U
+/*
+ * Segments that are open ahead of the one that is being filled, at most: by number, and in blocks.
+ * An opening reads them all, and they lie empty until then.
+ */
+#define MOST_AHEAD		63U
+#define MOST_BLOCKS_AHEAD	(128U << 20 >> 12)
 
 u32 fusion_land_record_blocks(const struct fusion *fs, u32 nr)
 {
@@ -53,14 +57,23 @@ u32 fusion_land_journal_blocks(const struct fusion *fs)
 
 /* -- segments that are opened ---------------------------------------------------------------- */
 
-/* Is there need of another segment, and room? fs->lock held. */
+static u32 fusion_land_most_ahead(const struct fusion_land *land)
+{
+	return clamp(land->max / 8, 1U, clamp(MOST_BLOCKS_AHEAD / land->blocks, 1U, MOST_AHEAD));
+}
+
+/*
+ * Is there need of another segment, and room? What the log has got to must stay a number, too. A
+ * fence that is rising counts the slots that are free just once. fs->lock held.
+ */
 static bool fusion_land_may_open(const struct fusion *fs)
 {
 	const struct fusion_land *land = &fs->land;
 
 	return land->opens && land->nr < land->max && fusion_mode(fs) == FUSION_RW &&
-	       !fs->commit.closed && land->next_segno <= FUSION_MAX_SEGNO &&
-	       land->next_segno <= land->ended.segno + clamp(land->max / 8, 1U, MOST_AHEAD) &&
+	       !fs->commit.closed && !fs->slots.fence.rising &&
+	       land->next_segno < FUSION_MAX_SEGNO && land->ended.seq < FUSION_MAX_COUNTER / 2 &&
+	       land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) &&
 	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast + fusion_reserve(fs) / 2;
 }
 
@@ -147,7 +160,8 @@ void fusion_land_take(struct fusion *fs)
 		if (land->segment[i].state == FUSION_LAND_LISTED &&
 		    (land->segment[i].dirty || land->all))
 			fusion_land_take_segment(land, i);
-	land->opens |= land->all && !fs->read_only && !land->tight;
+	land->opens |= land->all && !fs->read_only && !land->broken &&
+		       !land->tight;
 	while (fusion_land_may_open(fs) && fusion_land_open(fs))
 		;
 	land->dirty = 0;
@@ -289,16 +303,25 @@ bool fusion_land_drains(struct fusion *fs)
 void fusion_land_drained(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
-	u32 i;
+	u32 i, word;
 
 	for (i = 0; i < land->max; i++) {
 		if (land->segment[i].state != FUSION_LAND_DRAINING)
 			continue;
 		land->segment[i].state = FUSION_LAND_UNUSED;
 		land->nr--;
-		fusion_slot_put(fs, fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot));
+		word = fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot);
+		if (land->segment[i].failed)
+			fusion_slot_retire(fs, word);
+		else
+			fusion_slot_put(fs, word);
 	}
 	/* while a set is loaded, nobody but the loader commits */
-	if (fusion_land_may_open(fs) && fs->heart.begun)
+	if (!fusion_land_may_open(fs) || !fs->heart.begun)
+		return;
+	/* small writes go past the log until then */
+	if (READ_ONCE(land->appends))
 		fusion_commit_soon(fs);
+	else
+		fusion_commit_kick(fs);
 }

@@ -367,10 +367,15 @@ void fusion_land_loaded(struct fusion *fs, bool opened)
 	spin_unlock_irq(&fs->lock);
 }
 
+bool fusion_land_hinders(const struct fusion *fs)
+{
+	return fs->sb.landing_slots && (fs->grows || fs->shrinks || fs->old.joins ||
+					fusion_sb_has_old(&fs->sb));
+}
+
 int fusion_land_allowed(const struct fusion *fs)
 {
-	if (!fs->land.max || (!fs->grows && !fs->shrinks && !fs->old.joins &&
-			      !fusion_sb_has_old(&fs->sb)))
+	if (!fusion_land_hinders(fs))
 		return 0;
 	DMERR("%s: the set has a landing log: it can neither change its size nor replace a member",
 	      dm_table_device_name(fs->ti->table));

@@ -112,6 +112,7 @@ enum fusion_land_step {
  * @older: entries of it were superseded since it was recorded
  * @dead: others have died since
  * @ends: where it ends was recorded
+ * @failed: a write to it has failed: its slot is not used any more
  */
 struct fusion_land_segment {
 	u64 segno;
@@ -125,6 +126,7 @@ struct fusion_land_segment {
 	bool older : 1;
 	bool dead : 1;
 	bool ends : 1;
+	bool failed : 1;
 };
 
 /**
@@ -378,7 +380,11 @@ int fusion_land_load_begin(struct fusion *fs);
 /* A record of the journal about the log. Return: 0 or -EILSEQ. */
 int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec);
 
-/* May the set be opened with its log? Return: 0, or -EOPNOTSUPP, logged. */
+/*
+ * Does its log keep the set from being opened, as its size or a member is to change?
+ * fusion_land_allowed() returns 0, or -EOPNOTSUPP, logged.
+ */
+bool fusion_land_hinders(const struct fusion *fs);
 int fusion_land_allowed(const struct fusion *fs);
 
 /**

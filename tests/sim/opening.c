@@ -100,7 +100,10 @@ static void another_set(void *arg)
 	unsigned int i;
 	int r;
 
-	other[0].nr_lexts--;
+	if (s->sb.landing_slots > 1)
+		other[0].landing_slots--;
+	else
+		other[0].nr_lexts--;
 	other[1].set_uuid[0]++;
 	for (i = 0; i < 3; i++) {
 		format_anew(&s->sb);
@@ -289,6 +292,7 @@ static void run_world(void *arg)
 		new_members(sh->setup, &sh->setup->sb);
 		sim_run(allocations_fail, sh);
 		all->result->allocations += sh->failed;
+		sim_run(another_set, sh);
 		new_members(sh->setup, &sh->setup->sb);
 		again_landed(image_life(sh->setup), all->result);
 		return;
