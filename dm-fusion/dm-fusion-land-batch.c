@@ -113,6 +113,7 @@ static void fusion_land_give_up(struct fusion *fs)
 		if (i != FUSION_LAND_NONE)
 			fusion_land_mark(land, &land->segment[i]);
 	}
+	land->segment[b->place].failed = b->status != BLK_STS_OK;
 	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
 	land->nr_flight = 0;
 	land->ended.segno = land->next_segno;

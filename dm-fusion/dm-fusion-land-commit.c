@@ -36,24 +36,43 @@
 
 #include "dm-fusion.h"
 
-u32 fusion_land_journal_blocks(const struct fusion *fs)
+/*
+ * Blocks of segments that are open ahead of the one that is being filled, at most: an opening reads
+ * them all, and they lie empty until then.
+ */
+#define MOST_BLOCKS_AHEAD	(128U << 20 >> 12)
+
+u32 fusion_land_record_blocks(const struct fusion *fs, u32 nr)
 {
 	const u32 each = FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(&fs->sb, FUSION_OP_SEGMENT);
 
-	return fs->land.max ? DIV_ROUND_UP(2 * fs->land.max, each) + 1 : 0;
+	return DIV_ROUND_UP(2 * nr, each) + 1;
+}
+
+u32 fusion_land_journal_blocks(const struct fusion *fs)
+{
+	return fs->land.max ? fusion_land_record_blocks(fs, fs->land.max) : 0;
 }
 
 /* -- segments that are opened ---------------------------------------------------------------- */
 
-/* Is there need of another segment, and room? fs->lock held. */
+static u32 fusion_land_most_ahead(const struct fusion_land *land)
+{
+	return clamp(land->max / 8, 1U, clamp(MOST_BLOCKS_AHEAD / land->blocks, 1U, MOST_AHEAD));
+}
+
+/*
+ * Is there need of another segment, and room? What the log has got to must stay a number, too. A
+ * fence that is rising counts the slots that are free just once. fs->lock held.
+ */
 static bool fusion_land_may_open(const struct fusion *fs)
 {
 	const struct fusion_land *land = &fs->land;
 
 	return land->opens && land->nr < land->max && fusion_mode(fs) == FUSION_RW &&
-	       !fs->commit.closed && land->next_segno <= FUSION_MAX_SEGNO &&
-	       land->next_segno <= land->ended.segno +
-				   clamp(land->max / 8, 1U, FUSION_LAND_AHEAD - 1) &&
+	       !fs->commit.closed && !fs->slots.fence.rising &&
+	       land->next_segno < FUSION_MAX_SEGNO && land->ended.seq < FUSION_MAX_COUNTER / 2 &&
+	       land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) &&
 	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast;
 }
 
@@ -141,7 +160,8 @@ void fusion_land_take(struct fusion *fs)
 		if (land->segment[i].state == FUSION_LAND_LISTED &&
 		    (land->segment[i].dirty || land->all))
 			fusion_land_take_segment(land, i);
-	land->opens |= land->all && !fs->read_only;
+	land->opens |= land->all && !fs->read_only && !land->broken &&
+		       !land->tight;
 	while (fusion_land_may_open(fs) && fusion_land_open(fs))
 		;
 	land->dirty = 0;
@@ -180,6 +200,12 @@ static void fusion_land_record_dying(const struct fusion_land *land, u32 i, bool
 		recorded[k] = live ? recorded[k] | dying[k] : recorded[k] & ~dying[k];
 }
 
+/* Without a LANDED, a replay takes it that the log has got nowhere. */
+static bool fusion_land_nowhere(const struct fusion_landed *landed)
+{
+	return !landed->seq && landed->segno == 1 && !landed->pos;
+}
+
 bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 		      struct fusion_record *rec)
 {
@@ -189,7 +215,8 @@ bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 	if (!land->taken)
 		return false;
 	for (; at->step < FUSION_LAND_STEPS; at->step++, at->i = 0) {
-		if (at->step == FUSION_LAND_LANDED && !at->i) {
+		if (at->step == FUSION_LAND_LANDED && !at->i &&
+		    !fusion_land_nowhere(&land->landed)) {
 			rec->op = FUSION_OP_LANDED;
 			rec->landed = land->landed;
 			return true;
@@ -277,16 +304,25 @@ bool fusion_land_drains(struct fusion *fs)
 void fusion_land_drained(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
-	u32 i;
+	u32 i, word;
 
 	for (i = 0; i < land->max; i++) {
 		if (land->segment[i].state != FUSION_LAND_DRAINING)
 			continue;
 		land->segment[i].state = FUSION_LAND_UNUSED;
 		land->nr--;
-		fusion_slot_put(fs, fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot));
+		word = fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot);
+		if (land->segment[i].failed)
+			fusion_slot_retire(fs, word);
+		else
+			fusion_slot_put(fs, word);
 	}
 	/* while a set is loaded, nobody but the loader commits */
-	if (fusion_land_may_open(fs) && fs->heart.begun)
+	if (!fusion_land_may_open(fs) || !fs->heart.begun)
+		return;
+	/* small writes go past the log until then */
+	if (READ_ONCE(land->appends))
 		fusion_commit_soon(fs);
+	else
+		fusion_commit_kick(fs);
 }

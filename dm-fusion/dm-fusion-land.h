@@ -53,6 +53,7 @@ struct bio;
 struct fusion;
 struct fusion_io;
 struct fusion_land_batch;
+struct fusion_land_reader;
 struct fusion_land_summary;
 struct work_struct;
 struct workqueue_struct;
@@ -115,6 +116,7 @@ enum fusion_land_step {
  * @older: entries of it were superseded since it was recorded
  * @dead: others have died since
  * @ends: where it ends was recorded
+ * @failed: a write to it has failed: its slot is not used any more
  */
 struct fusion_land_segment {
 	u64 segno;
@@ -128,6 +130,7 @@ struct fusion_land_segment {
 	bool older : 1;
 	bool dead : 1;
 	bool ends : 1;
+	bool failed : 1;
 };
 
 /**
@@ -182,6 +185,7 @@ struct fusion_land_segment {
  * @opens: commits open segments: from the one on that begins the epoch
  * @nr: segments that have a slot
  * @all: the next commit records all segments
+ * @tight: a set is being loaded, and its journal is short: no segment is opened
  * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
  * @merging: the bio for which a block is being copied
@@ -192,6 +196,7 @@ struct fusion_land_segment {
  * @recorded: as @live, what it records as live
  * @dying: as @killed, at that time
  *
+ * @reader: of the loader: dm-fusion-land-load.c
  * @summary: of full segments: dm-fusion-land-summary.c
  * @pieces: scratch of the worker: a position for each block of an extent
  * @work: sends batches that could not be sent at once, and writes summaries
@@ -248,6 +253,7 @@ struct fusion_land {
 	bool opens;
 	u32 nr;
 	bool all;
+	bool tight;
 	bool taken;
 	u32 left;
 	struct bio *merging;
@@ -257,6 +263,7 @@ struct fusion_land {
 	u8 *recorded;
 	u8 *dying;
 
+	struct fusion_land_reader *reader;
 	struct fusion_land_summary *summary;
 	u32 *pieces;
 	struct work_struct *work;
@@ -385,10 +392,17 @@ bool fusion_land_merge(struct fusion *fs, struct bio *bio);
 
 /* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
 
+/* Before the journal is read. Return: 0 or -ENOMEM; fusion_land_loaded() must follow in any case. */
+int fusion_land_load_begin(struct fusion *fs);
+
 /* A record of the journal about the log. Return: 0 or -EILSEQ. */
 int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec);
 
-/* May the set be opened with its log? Return: 0, or -EOPNOTSUPP, logged. */
+/*
+ * Does its log keep the set from being opened, as its size or a member is to change?
+ * fusion_land_allowed() returns 0, or -EOPNOTSUPP, logged.
+ */
+bool fusion_land_hinders(const struct fusion *fs);
 int fusion_land_allowed(const struct fusion *fs);
 
 /**
@@ -398,5 +412,20 @@ int fusion_land_allowed(const struct fusion *fs);
  * Sleeps. Return: 0 or a negative errno, logged.
  */
 int fusion_land_load(struct fusion *fs);
+
+/*
+ * Does the log still end where it did? Before the first commit; sleeps. Return: 0; -EUSERS: it goes
+ * on, or has become something else; -EIO, logged: it cannot be read as it was.
+ */
+int fusion_land_check_end(struct fusion *fs);
+
+/* The place of a segment that the journal lists, or FUSION_LAND_NONE. */
+u32 fusion_land_listed(const struct fusion *fs, const struct fusion_segment *seg);
+
+/* Blocks of the journal that an opening needs for these at most, if it opens none. */
+u32 fusion_land_listed_blocks(const struct fusion *fs);
+
+/* The set is open, or with @opened = false has been given up, or is read-only. */
+void fusion_land_loaded(struct fusion *fs, bool opened);
 
 #endif

@@ -97,6 +97,9 @@ int fusion_resize_plan(struct fusion *fs, char **error)
 
 bool fusion_resize_expected(const struct fusion *fs, const struct fusion_sb *fast)
 {
+	/* the slow member does not know of them, so they are no part of the layout */
+	if (fast->landing_slots != fs->sb.landing_slots)
+		return false;
 	if (!fs->grows && !fs->shrinks)
 		return fusion_sb_same_member(fast, &fs->sb);
 	if (!fusion_sb_same_uuids(fast, &fs->sb) || fast->nr_lexts > fs->nr_words)

@@ -53,6 +53,7 @@ static int fusion_landing_apply(struct fusion_landing *l, const struct fusion_se
 static int fusion_landing_check_segments(struct fusion_landing *l)
 {
 	const u32 room = fusion_segment_room(l->sb);
+	bool here = !l->from.pos;
 	u32 i;
 
 	if (l->from.pos > room)
@@ -70,7 +71,11 @@ static int fusion_landing_check_segments(struct fusion_landing *l)
 			why = "a segment ends before where the landing log goes on";
 		if (why)
 			return fusion_landing_fail(l, seg, 0, -EILSEQ, why);
+		here |= seg->segno == l->from.segno;
 	}
+	if (!here)
+		return fusion_landing_fail(l, NULL, 0, -EILSEQ,
+					   "the landing log goes on in a segment that is not listed");
 	return 0;
 }
 
@@ -351,7 +356,7 @@ static int fusion_landing_walk(struct fusion_landing *l, u32 *i)
 		l->at.segno++;
 		l->at.pos = 0;
 	}
-	if (r >= 0 && l->at.pos && *i < l->nr)
+	if (r >= 0 && l->at.pos && *i < l->nr && l->seg[*i].segno == l->at.segno)
 		fusion_landing_end(l, &l->seg[*i]);
 	return r < 0 ? r : 0;
 }

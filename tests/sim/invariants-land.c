@@ -48,6 +48,10 @@ static void check_segment(const struct fusion *fs, u32 i, unsigned long **taken)
 	if (!nr && seg->state == FUSION_LAND_LISTED && seg->segno < land->ended.segno &&
 	    !seg->dirty && !seg->steps && !land->all && fusion_mode(fs) == FUSION_RW)
 		sim_fail("landing log: a segment without entries stays");
+	if (land->broken && seg->segno >= land->ended.segno && fusion_mode(fs) == FUSION_RW &&
+	    !land->nr_batches)
+		sim_fail("landing log: segment %llu is opened behind where it was given up",
+			 seg->segno);
 	if (seg->segno >= land->next_segno)
 		sim_fail("landing log: segment %llu is from the future", seg->segno);
 	if (seg->segno < land->ended.segno && seg->state == FUSION_LAND_LISTED && !seg->ends &&

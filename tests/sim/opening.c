@@ -100,7 +100,10 @@ static void another_set(void *arg)
 	unsigned int i;
 	int r;
 
-	other[0].nr_lexts--;
+	if (s->sb.landing_slots > 1)
+		other[0].landing_slots--;
+	else
+		other[0].nr_lexts--;
 	other[1].set_uuid[0]++;
 	for (i = 0; i < 3; i++) {
 		format_anew(&s->sb);
@@ -285,6 +288,15 @@ static void run_world(void *arg)
 	struct life *life;
 
 	sim_world_new(all->seed);
+	if (sh->setup->sb.landing_slots) {
+		new_members(sh->setup, &sh->setup->sb);
+		sim_run(allocations_fail, sh);
+		all->result->allocations += sh->failed;
+		sim_run(another_set, sh);
+		new_members(sh->setup, &sh->setup->sb);
+		again_landed(image_life(sh->setup), all->result);
+		return;
+	}
 	shadows(all->seed);
 	new_members(sh->setup, &sh->setup->sb);
 	sim_run(allocations_fail, sh);
