@@ -58,7 +58,9 @@ u32 fusion_land_journal_blocks(const struct fusion *fs)
 
 static u32 fusion_land_most_ahead(const struct fusion_land *land)
 {
-	return clamp(land->max / 8, 1U, clamp(MOST_BLOCKS_AHEAD / land->blocks, 1U, MOST_AHEAD));
+	const u32 most = clamp(MOST_BLOCKS_AHEAD / land->blocks, 1U, FUSION_LAND_AHEAD - 1);
+
+	return clamp(land->max / 8, 1U, most);
 }
 
 /*
