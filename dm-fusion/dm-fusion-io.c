@@ -305,6 +305,7 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->waits = false;
 	io->crowded = false;
 	io->over = false;
+	io->paced = false;
 	io->stream = false;
 
 	/*

@@ -28,8 +28,8 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  * @in_map: the caller is map()
  *
  * Context: any, no lock. Return: FUSION_LAND, with the number of the place in place of the word:
- * fusion_land_fill() must follow; FUSION_SUBMIT: it goes past the log; FUSION_AGAIN with the word
- * that there is now.
+ * fusion_land_fill() must follow; FUSION_PACED: it waits for room; FUSION_SUBMIT: it goes past the log;
+ * FUSION_AGAIN with the word that there is now.
  */
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 

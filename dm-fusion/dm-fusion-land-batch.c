@@ -113,6 +113,7 @@ static void fusion_land_give_up(struct fusion *fs)
 	WRITE_ONCE(land->appends, false);
 	land->opens = false;
 	land->deaths = true;
+	fusion_pace_stop(fs, true);
 	fusion_commit_kick(fs);
 }
 
@@ -383,6 +384,7 @@ int fusion_land_append_init(struct fusion *fs)
 	land->batch = all->batch;
 	land->work = &all->work;
 	INIT_WORK(land->work, fusion_do_land);
+	fusion_pace_init(fs);
 	for (i = 0; i < FUSION_LAND_BATCHES; i++) {
 		land->batch[i].fs = fs;
 		bio_list_init(&land->batch[i].bios);
@@ -405,6 +407,7 @@ void fusion_land_append_exit(struct fusion *fs)
 	fusion_land_summary_exit(fs);
 	if (!land->batch)
 		return;
+	fusion_pace_exit(fs);
 	kvfree(land->pieces);
 	if (land->wq)
 		destroy_workqueue(land->wq);

@@ -240,6 +240,7 @@ bool fusion_land_committed(struct fusion *fs, bool ok)
 		land->failed = 0;
 	spin_unlock_irqrestore(&land->lock, flags);
 	land->taken = false;
+	fusion_pace_look(fs);
 	return land->left;
 }
 
@@ -286,7 +287,12 @@ void fusion_land_drained(struct fusion *fs)
 		land->nr--;
 		fusion_slot_put(fs, fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot));
 	}
+	fusion_pace_look(fs);
 	/* while a set is loaded, nobody but the loader commits */
-	if (fusion_land_may_open(fs) && fs->heart.begun)
+	if (!fusion_land_may_open(fs) || !fs->heart.begun)
+		return;
+	if (READ_ONCE(land->appends) && !fusion_pace_any(&land->pace))
 		fusion_commit_soon(fs);
+	else
+		fusion_commit_kick(fs);
 }

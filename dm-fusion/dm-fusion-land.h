@@ -7,7 +7,8 @@
  * the set is loaded, and nothing for a set without FUSION_INCOMPAT_LANDING.
  *
  * Small writes of whole blocks, which are no part of a stream, get into the log as long as there is
- * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. Their entries are in the
+ * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. While there is little room,
+ * they wait for the drain: dm-fusion-land-pace.c. Their entries are in the
  * index from the end of their batch on. A segment becomes free when all of its entries have died, or
  * newer ones of these blocks have superseded them; the mover copies blocks to the slow member for
  * that: dm-fusion-land-drain.c.
@@ -46,6 +47,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "dm-fusion-land-pace.h"
 #include "dm-fusion-record.h"
 
 struct bio;
@@ -184,6 +186,9 @@ struct fusion_land_segment {
  * @recorded: as @live, what it records as live
  * @dying: as @killed, at that time
  *
+ * @pace: of writes, while there is little room: dm-fusion-land-pace.h
+ * @sweep: where the drain is
+ *
  * @summary: of full segments: dm-fusion-land-summary.c
  * @pieces: scratch of the worker: a position for each block of an extent
  * @work: sends batches that could not be sent at once, and writes summaries
@@ -247,6 +252,9 @@ struct fusion_land {
 	struct fusion_landed landed;
 	u8 *recorded;
 	u8 *dying;
+
+	struct fusion_land_pace pace;
+	struct fusion_land_sweep sweep;
 
 	struct fusion_land_summary *summary;
 	u32 *pieces;

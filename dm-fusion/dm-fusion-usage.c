@@ -43,9 +43,9 @@ u64 fusion_idle_ms(struct fusion *fs)
 	unsigned int dev;
 	bool busy;
 
-	/* writes to LOCKED extents wait without reaching a member */
+	/* writes to LOCKED extents, and into the landing log, wait without reaching a member */
 	spin_lock_irq(&fs->lock);
-	busy = !bio_list_empty(&fs->worker.parked);
+	busy = !bio_list_empty(&fs->worker.parked) || fusion_pace_any(&fs->land.pace);
 	spin_unlock_irq(&fs->lock);
 
 	fusion_look(fs, &now);

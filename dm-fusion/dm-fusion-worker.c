@@ -325,6 +325,10 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 		case FUSION_LOST:
 			fusion_complete_lost(bio);
 			return;
+		case FUSION_PACED:
+			if (fusion_pace_wait(fs, bio))
+				return;
+			break;
 		case FUSION_MERGE:
 			if (fusion_land_merge(fs, bio))
 				return;

@@ -25,6 +25,7 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 PLAN='
 sequential   3 1  own     -linear                                -writecache
 randwrite    3 1  filled  all                                    -linear
+sustained    3 1  filled  hdd,bcache,fusion,fusion-landing,fusion-landing-large  hdd,fusion-landing
 region       3 1  filled  -linear                                all
 mix          3 1  filled  -linear                                -writecache
 randread     3 3  filled  -writecache                            hdd,cache,fusion
@@ -55,16 +56,17 @@ shadow-mix   3 1  own     fusion-no-shadow,fusion,fusion-shadow  fusion-no-shado
 #             HDD does 150,000 I/Os of a mix, fusion 390,000 (zipf 1.2) to 530,000 (zoned).
 #             LONG_IOS ends the load for a system that is faster, and so has learnt everything
 #   HALF      reads, if the same load as a mix has LONG; and loads that change half-way
+#   SUSTAINED writes that go on when a log or a cache is full
 #   WARM      the load before STEADY measures it; most systems have learnt it after a minute
 #   PASS_IOS  a system that does so many in a pass is more than ten times as fast as the HDD. A
 #             second at the speed of the SSD is as good as fifteen
 #   ALONE_IOS a disk alone, or dm-linear on it, is as fast at the end as at the beginning
 if [[ ${QUICK:-} ]]; then
-	PASS=15 PAUSE=10 SHORT=10 LONG=60 HALF=60 WARM=40 STEADY=15 STREAM=1
+	PASS=15 PAUSE=10 SHORT=10 SUSTAINED=30 LONG=60 HALF=60 WARM=40 STEADY=15 STREAM=1
 	PASS_IOS=20000 LONG_IOS=200000 ALONE_IOS=20000
 	FULL=(80)
 else
-	PASS=15 PAUSE=10 SHORT=10 LONG=600 HALF=300 WARM=120 STEADY=30 STREAM=2
+	PASS=15 PAUSE=10 SHORT=10 SUSTAINED=60 LONG=600 HALF=300 WARM=120 STEADY=30 STREAM=2
 	PASS_IOS=50000 LONG_IOS=600000 ALONE_IOS=20000
 	FULL=(50 80 95)
 fi

@@ -151,10 +151,11 @@ counters_bcache() {
 
 # -- fusion ----------------------------------------------------------------------------
 
-# make_fusion [EXTENT-SIZE]
+# make_fusion [EXTENT-SIZE [LANDING-LOG]]
 make_fusion() {
 	local s extent
-	fusionctl create $NAME --fast $SSD --slow $HDD --extent-size "${1:-1M}" --yes >/dev/null
+	fusionctl create $NAME --fast $SSD --slow $HDD --extent-size "${1:-1M}" \
+		${2:+--landing "$2"} --yes >/dev/null
 	DEV=/dev/mapper/$NAME
 	read -ra s < <(dmsetup status $NAME)
 	# the default share for an SSD of 128 GB; for one as small as this it would be a tenth
@@ -191,6 +192,15 @@ make_fusion_64k() {
 	make_fusion 64K
 }
 
+# ... with a landing log of an eighth of the SSD, or a quarter, ...
+make_fusion_landing() {
+	make_fusion 1M $((SSD_MIB / 8))M
+}
+
+make_fusion_landing_large() {
+	make_fusion 1M $((SSD_MIB / 4))M
+}
+
 # ... without migration, ...
 make_fusion_off() {
 	make_fusion
@@ -216,11 +226,15 @@ make_fusion_shadow() {
 }
 
 remove_fusion_64k() { remove_fusion; }
+remove_fusion_landing() { remove_fusion; }
+remove_fusion_landing_large() { remove_fusion; }
 remove_fusion_off() { remove_fusion; }
 remove_fusion_oracle() { remove_fusion; }
 remove_fusion_no_shadow() { remove_fusion; }
 remove_fusion_shadow() { remove_fusion; }
 counters_fusion_64k() { counters_fusion; }
+counters_fusion_landing() { counters_fusion; }
+counters_fusion_landing_large() { counters_fusion; }
 counters_fusion_off() { counters_fusion; }
 counters_fusion_oracle() { counters_fusion; }
 counters_fusion_no_shadow() { counters_fusion; }
