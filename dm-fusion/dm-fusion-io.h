@@ -33,6 +33,7 @@ struct fusion_io {
 	bool waits : 1;			/* for the replica to free a slot */
 	bool crowded : 1;		/* waits for a struct fusion_open */
 	bool over : 1;			/* a write over entries of the landing log */
+	bool landed : 1;		/* a write that got into the landing log */
 	bool paced : 1;			/* may get into the landing log: it has waited for that */
 	bool stream : 1;		/* weighs nothing: the slow member is good at that */
 };

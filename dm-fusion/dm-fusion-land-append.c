@@ -167,7 +167,8 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 		return (struct fusion_found){ word, FUSION_SUBMIT };
 	if (nr < want)
 		dm_accept_partial_bio(bio, nr * FUSION_BLOCK_SECTORS);
-	/* A commit that begins when its batch has ended makes it durable. */
+	/* A flush that begins when its batch has ended makes it durable. */
+	io->landed = true;
 	io->fua |= !!(bio->bi_opf & REQ_FUA);
 	bio->bi_opf &= ~REQ_FUA;
 	return (struct fusion_found){ place, FUSION_LAND };

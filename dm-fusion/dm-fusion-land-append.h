@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: blocks on their way into the landing log. dm-fusion-land-append.c gives them a place,
- * dm-fusion-land-batch.c sends them, dm-fusion-land-summary.c says what a full segment has.
+ * dm-fusion-land-batch.c sends them, dm-fusion-land-summary.c says what a full segment has, dm-fusion-land-flush.c
+ * makes durable what has to be so at once.
  */
 #ifndef DM_FUSION_LAND_APPEND_H
 #define DM_FUSION_LAND_APPEND_H
@@ -33,8 +34,11 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  */
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
-/* Copy the data of a bio, which is pinned, to its place. It ends with its batch. May sleep. */
-void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place);
+/*
+ * Copy the data of a bio, which is pinned, to its place. It ends with its batch. @more: the batch may
+ * wait for others: fusion_land_send() follows. May sleep.
+ */
+void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more);
 
 /* Send batches as far as that is possible. Context: process; @work: it may wait for the gate. */
 void fusion_land_send(struct fusion *fs, bool work);
@@ -57,6 +61,13 @@ bool fusion_land_got(struct fusion *fs, u32 lext);
 
 /* Bios that wait for entries may go on. fs->lock held. */
 void fusion_land_wake(struct fusion *fs);
+
+/* -- dm-fusion-land-flush.c; the set has a log ------------------------------------------------ */
+
+void fusion_land_flush_init(struct fusion *fs);
+
+/* A write with FUA that got into the log has ended: it is acknowledged once it is durable. */
+void fusion_land_flush(struct fusion *fs, struct bio *bio);
 
 /* -- summaries; the set has a log ---------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
  *
  * The bios of a batch stay in their epochs until it has ended, and all before it. What they wrote
  * is then found by reads, and durable with the next flush of the fast member; those with FUA wait
- * for a commit.
+ * for that: dm-fusion-land-flush.c.
  *
  * If a batch cannot be written, it may be on the disk or not. So it and those behind it are given
  * up when all that were sent have ended. Their bios were not acknowledged: they go past the log, as
@@ -136,6 +136,7 @@ static void fusion_land_pass(struct fusion *fs, struct bio_list *bios)
 
 	while ((bio = bio_list_pop(bios))) {
 		fusion_leave(fs, fusion_io(bio));
+		fusion_io(bio)->landed = false;
 		spin_lock_irqsave(&fs->lock, flags);
 		bio_list_add(&fs->worker.deferred, bio);
 		spin_unlock_irqrestore(&fs->lock, flags);
@@ -329,7 +330,7 @@ static void fusion_land_copy_data(struct bio *bio, struct page **page)
 	}
 }
 
-void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
+void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b = &land->batch[place >> 8];
@@ -344,7 +345,8 @@ void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
 	bio_list_add(&b->bios, bio);
 	b->copying--;
 	spin_unlock_irqrestore(&land->lock, flags);
-	fusion_land_send(fs, false);
+	if (!more)
+		fusion_land_send(fs, false);
 }
 
 /* -- all of it ------------------------------------------------------------------------------- */
@@ -376,7 +378,7 @@ int fusion_land_append_init(struct fusion *fs)
 
 	if (!land->max)
 		return 0;
-	if (fusion_land_summary_init(fs))
+	if (fusion_land_summary_init(fs) || fusion_pace_init(fs))
 		return -ENOMEM;
 	all = kvzalloc(sizeof(*all), GFP_KERNEL);
 	if (!all)
@@ -384,7 +386,7 @@ int fusion_land_append_init(struct fusion *fs)
 	land->batch = all->batch;
 	land->work = &all->work;
 	INIT_WORK(land->work, fusion_do_land);
-	fusion_pace_init(fs);
+	fusion_land_flush_init(fs);
 	for (i = 0; i < FUSION_LAND_BATCHES; i++) {
 		land->batch[i].fs = fs;
 		bio_list_init(&land->batch[i].bios);
@@ -404,10 +406,10 @@ void fusion_land_append_exit(struct fusion *fs)
 	struct fusion_land *land = &fs->land;
 	u32 i, k;
 
+	fusion_pace_exit(fs);
 	fusion_land_summary_exit(fs);
 	if (!land->batch)
 		return;
-	fusion_pace_exit(fs);
 	kvfree(land->pieces);
 	if (land->wq)
 		destroy_workqueue(land->wq);

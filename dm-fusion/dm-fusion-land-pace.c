@@ -25,11 +25,13 @@
 #include "dm-fusion.h"
 #include "dm-fusion-landing.h"
 
-/* Writers get something from what is left if they have got nothing for that time, ... */
+/* Writers get something from what is left if none has gone on for that time, ... */
 #define TICK_MS		50U
 #define DRY_MS		100U
 /* ... and go past the log if nothing has become of the drain for that time. */
 #define STALLED_MS	2000U
+/* Blocks that go on at once, if so many wait: each batch takes a position for its header. */
+#define GROUP		16
 /* In a grant: positions for each entry, at most. */
 #define MOST_EACH	64U
 
@@ -65,16 +67,23 @@ static u64 fusion_pace_beyond(u64 free, u64 total)
 	return free - min(free, last);
 }
 
-/* Those that wait go on as far as the limit allows. Both locks held. */
-static void fusion_pace_admit(struct fusion *fs)
+/*
+ * Those that wait go on as far as the limit allows, if that is for several, or all; @dry: if it is
+ * for any. Both locks held.
+ */
+static void fusion_pace_admit(struct fusion *fs, bool dry)
 {
 	struct fusion_land_pace *pace = &fs->land.pace;
+	const s64 least = dry ? 1 : min_t(u32, pace->nr_waiting, GROUP);
 	bool any = false;
 	struct bio *bio;
 
+	if (pace->on && pace->limit - fusion_pace_at(fs) < least)
+		return;
 	while ((bio = bio_list_peek(&pace->waiting)) &&
 	       (!pace->on || (fs->land.appends && fusion_pace_at(fs) < pace->limit))) {
 		bio_list_pop(&pace->waiting);
+		pace->nr_waiting--;
 		if (pace->on) {
 			fusion_io(bio)->paced = true;
 			pace->limit -= bio_sectors(bio) / FUSION_BLOCK_SECTORS;
@@ -82,8 +91,10 @@ static void fusion_pace_admit(struct fusion *fs)
 		bio_list_add(&fs->worker.deferred, bio);
 		any = true;
 	}
-	if (any)
-		queue_work(fs->worker.wq, &fs->worker.work);
+	if (!any)
+		return;
+	pace->admitted_ms = fusion_now_ms();
+	queue_work(fs->worker.wq, &fs->worker.work);
 }
 
 /* How much is free now? Both locks held. Return: that. */
@@ -111,7 +122,18 @@ static void fusion_pace_grant(struct fusion *fs, u64 more, u64 free)
 	struct fusion_land_pace *pace = &fs->land.pace;
 
 	pace->limit = min_t(s64, pace->limit + more, fusion_pace_at(fs) + free);
-	pace->granted_ms = fusion_now_ms();
+}
+
+/*
+ * Nobody has gone on for a while. The limit may lie behind the log: for a write that was charged,
+ * and then went elsewhere. Both locks held.
+ */
+static void fusion_pace_trickle(struct fusion *fs, u64 free)
+{
+	struct fusion_land_pace *pace = &fs->land.pace;
+
+	pace->limit = max(pace->limit, fusion_pace_at(fs));
+	fusion_pace_grant(fs, max(free / 64, 1ULL), free);
 }
 
 /* -- the lock is that of the log alone ------------------------------------------------------- */
@@ -155,7 +177,7 @@ bool fusion_pace_wait(struct fusion *fs, struct bio *bio)
 	waits = fusion_pace_waits(fs, io);
 	if (waits && !fusion_pace_any(pace)) {
 		pace->gained_ms = fusion_now_ms();
-		queue_delayed_work(fs->land.wq, &pace->work, msecs_to_jiffies(TICK_MS));
+		queue_delayed_work(pace->wq, &pace->work, msecs_to_jiffies(TICK_MS));
 		/* it stops under fs->lock */
 		if (!fs->mover.stopping)
 			mod_delayed_work(fs->mover.wq, &fs->mover.work, 0);
@@ -167,6 +189,7 @@ bool fusion_pace_wait(struct fusion *fs, struct bio *bio)
 	} else if (waits) {
 		bio_list_add(&pace->waiting, bio);
 	}
+	pace->nr_waiting += waits;
 	spin_unlock_irqrestore(&fs->land.lock, flags);
 	spin_unlock_irq(&fs->lock);
 	/* it opens segments */
@@ -182,17 +205,19 @@ static void fusion_do_pace(struct work_struct *work)
 	const u64 now = fusion_now_ms();
 	unsigned long flags;
 	u64 free, total;
+	bool dry;
 
 	spin_lock_irq(&fs->lock);
 	spin_lock_irqsave(&fs->land.lock, flags);
 	free = fusion_pace_update(fs, &total);
+	dry = now - pace->admitted_ms >= DRY_MS;
 	if (now - pace->gained_ms >= STALLED_MS && (!free || !fs->land.appends))
 		pace->on = false;
-	else if (now - pace->granted_ms >= DRY_MS)
-		fusion_pace_grant(fs, max(free / 64, 1ULL), free);
-	fusion_pace_admit(fs);
+	else if (dry)
+		fusion_pace_trickle(fs, free);
+	fusion_pace_admit(fs, dry);
 	if (fusion_pace_any(pace))
-		queue_delayed_work(fs->land.wq, &pace->work, msecs_to_jiffies(TICK_MS));
+		queue_delayed_work(pace->wq, &pace->work, msecs_to_jiffies(TICK_MS));
 	spin_unlock_irqrestore(&fs->land.lock, flags);
 	spin_unlock_irq(&fs->lock);
 }
@@ -206,7 +231,7 @@ void fusion_pace_look(struct fusion *fs)
 
 	spin_lock_irqsave(&fs->land.lock, flags);
 	fusion_pace_update(fs, &total);
-	fusion_pace_admit(fs);
+	fusion_pace_admit(fs, false);
 	spin_unlock_irqrestore(&fs->land.lock, flags);
 }
 
@@ -229,7 +254,7 @@ void fusion_pace_credit(struct fusion *fs, u32 nr)
 	part = pace->part + (nr * each * part >> 8);
 	pace->part = part & 0xff;
 	fusion_pace_grant(fs, part >> 8, free);
-	fusion_pace_admit(fs);
+	fusion_pace_admit(fs, false);
 	spin_unlock_irqrestore(&land->lock, flags);
 	spin_unlock_irq(&fs->lock);
 }
@@ -246,9 +271,17 @@ bool fusion_pace_pressed(struct fusion *fs)
 	/* until half of it is free, so that it does not come and go */
 	pace->pressed = fusion_pace_any(pace) || !fusion_pace_beyond(free, total) ||
 			(pace->pressed && free < total / 2);
+	fusion_pace_admit(fs, false);
 	spin_unlock_irqrestore(&fs->land.lock, flags);
 	spin_unlock_irq(&fs->lock);
 	return pace->pressed;
+}
+
+u32 fusion_pace_slots(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+
+	return land->opens ? land->max - min(land->max, READ_ONCE(land->nr)) : 0;
 }
 
 /* -- from the beginning to the end ----------------------------------------------------------- */
@@ -282,18 +315,27 @@ void fusion_pace_stop(struct fusion *fs, bool locked)
 		spin_lock_irqsave(&fs->land.lock, flags);
 	pace->allowed = false;
 	pace->on = false;
-	fusion_pace_admit(fs);
+	fusion_pace_admit(fs, false);
 	if (!locked)
 		spin_unlock_irqrestore(&fs->land.lock, flags);
 }
 
-void fusion_pace_init(struct fusion *fs)
+int fusion_pace_init(struct fusion *fs)
 {
-	bio_list_init(&fs->land.pace.waiting);
-	INIT_DELAYED_WORK(&fs->land.pace.work, fusion_do_pace);
+	struct fusion_land_pace *pace = &fs->land.pace;
+
+	bio_list_init(&pace->waiting);
+	INIT_DELAYED_WORK(&pace->work, fusion_do_pace);
+	pace->wq = alloc_ordered_workqueue("fusion-pace", WQ_MEM_RECLAIM);
+	return pace->wq ? 0 : -ENOMEM;
 }
 
 void fusion_pace_exit(struct fusion *fs)
 {
-	cancel_delayed_work_sync(&fs->land.pace.work);
+	struct fusion_land_pace *pace = &fs->land.pace;
+
+	if (!pace->wq)
+		return;
+	cancel_delayed_work_sync(&pace->work);
+	destroy_workqueue(pace->wq);
 }

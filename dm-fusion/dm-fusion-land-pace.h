@@ -23,10 +23,12 @@ struct fusion_land;
  * @part: a part of a position, in 1/256, by which @limit will rise
  * @free: positions that were free at the last look
  * @waiting: writes that wait, in the order in which they came
- * @granted_ms: ktime at which @limit has risen last
+ * @nr_waiting: how many
+ * @admitted_ms: ktime at which some of these have gone on last
  * @gained_ms: ktime at which the drain has last got on, or the first of @waiting began to wait
  * @pressed: the mover's: writers wait for the drain, until it has caught up
  * @work: looks after @waiting
+ * @wq: queue of @work
  *
  * Under land.lock, and changed under fs->lock as well, but for @limit in map().
  */
@@ -37,10 +39,12 @@ struct fusion_land_pace {
 	u32 part;
 	u64 free;
 	struct bio_list waiting;
-	u64 granted_ms;
+	u32 nr_waiting;
+	u64 admitted_ms;
 	u64 gained_ms;
 	bool pressed;
 	struct delayed_work work;
+	struct workqueue_struct *wq;
 };
 
 /**
@@ -63,7 +67,8 @@ struct fusion_drained;
 
 /* -- dm-fusion-land-pace.c ----------------------------------------------------------------- */
 
-void fusion_pace_init(struct fusion *fs);
+/* Return: 0 or -ENOMEM; fusion_pace_exit() must follow in any case. */
+int fusion_pace_init(struct fusion *fs);
 void fusion_pace_exit(struct fusion *fs);
 
 /* From now on writes may wait. Context: process, no lock. */
@@ -95,6 +100,9 @@ void fusion_pace_credit(struct fusion *fs, u32 nr);
 
 /* Do writers wait for the drain, or will they soon? Context: the mover. */
 bool fusion_pace_pressed(struct fusion *fs);
+
+/* Fast slots that the log takes when they are free, besides those that it has. Any context. */
+u32 fusion_pace_slots(const struct fusion *fs);
 
 /* Does any wait? fs->lock held. */
 static inline bool fusion_pace_any(const struct fusion_land_pace *pace)

@@ -24,7 +24,7 @@
  * slow member before it clears their bits (INV20). FUA waits in any extent with a bit in @has, as
  * the entry may have died in a write before it. Entries that were superseded keep nobody waiting:
  * as long as the newer one is durable it counts. So without deaths, a flush of the fast member
- * makes durable what is in the log; a write with FUA waits for a commit.
+ * makes durable what is in the log, also for a write with FUA: dm-fusion-land-flush.c.
  *
  * A write of a part of a block that has an entry would be hidden by that, or would lose the rest of
  * the block. So the worker first has the block copied to its place on the slow member, and then the
@@ -191,8 +191,10 @@ struct fusion_land_segment {
  *
  * @summary: of full segments: dm-fusion-land-summary.c
  * @pieces: scratch of the worker: a position for each block of an extent
+ * @fua: writes with FUA that have got into the log, and wait for a flush; under fs->lock
+ * @fua_work: that flush
  * @work: sends batches that could not be sent at once, and writes summaries
- * @wq: queue of @work
+ * @wq: queue of @work and @fua_work
  *
  * The mover's:
  * @uncopied: as @live, of positions that could not be copied; it may have those of entries that died
@@ -258,6 +260,8 @@ struct fusion_land {
 
 	struct fusion_land_summary *summary;
 	u32 *pieces;
+	struct bio_list fua;
+	struct work_struct fua_work;
 	struct work_struct *work;
 	struct workqueue_struct *wq;
 

@@ -148,7 +148,7 @@ static void fusion_tell_moves(struct fusion *fs, const struct fusion_job *jobs, 
 static bool fusion_mover_run_policy(struct fusion *fs)
 {
 	struct fusion_policy_env env = {
-		.reserve = fusion_reserve(fs),
+		.reserve = fusion_reserve(fs) + fusion_pace_slots(fs),
 		.idle = fusion_is_idle(fs),
 		.most = FUSION_LONG_BATCH,
 	};

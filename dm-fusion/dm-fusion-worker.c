@@ -316,7 +316,7 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 				return;
 			break;
 		case FUSION_LAND:
-			fusion_land_fill(fs, bio, found.word);
+			fusion_land_fill(fs, bio, found.word, true);
 			return;
 		case FUSION_ZERO:
 			zero_fill_bio(bio);
@@ -366,6 +366,9 @@ void fusion_do_deferred(struct work_struct *work)
 			else
 				fusion_process_bio(fs, bio);
 		}
+		/* the blocks of these share a header */
+		if (fs->land.max)
+			fusion_land_send(fs, false);
 		blk_finish_plug(&plug);
 		cond_resched();
 	}

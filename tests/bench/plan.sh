@@ -24,8 +24,8 @@ SYSTEMS=(hdd ssd linear cache writecache bcache fusion)
 # speed matters, not only hits.
 PLAN='
 sequential   3 1  own     -linear                                -writecache
-randwrite    3 1  filled  all                                    -linear
-sustained    3 1  filled  hdd,bcache,fusion,fusion-landing,fusion-landing-large  hdd,fusion-landing
+randwrite    3 1  filled  +fusion-log-8th,+fusion-log-4th        -linear
+sustained    3 1  filled  -ssd,-linear,-cache,+fusion-log-8th,+fusion-log-4th  hdd,fusion-log-8th
 region       3 1  filled  -linear                                all
 mix          3 1  filled  -linear                                -writecache
 randread     3 3  filled  -writecache                            hdd,cache,fusion

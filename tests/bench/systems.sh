@@ -193,11 +193,11 @@ make_fusion_64k() {
 }
 
 # ... with a landing log of an eighth of the SSD, or a quarter, ...
-make_fusion_landing() {
+make_fusion_log_8th() {
 	make_fusion 1M $((SSD_MIB / 8))M
 }
 
-make_fusion_landing_large() {
+make_fusion_log_4th() {
 	make_fusion 1M $((SSD_MIB / 4))M
 }
 
@@ -226,15 +226,15 @@ make_fusion_shadow() {
 }
 
 remove_fusion_64k() { remove_fusion; }
-remove_fusion_landing() { remove_fusion; }
-remove_fusion_landing_large() { remove_fusion; }
+remove_fusion_log_8th() { remove_fusion; }
+remove_fusion_log_4th() { remove_fusion; }
 remove_fusion_off() { remove_fusion; }
 remove_fusion_oracle() { remove_fusion; }
 remove_fusion_no_shadow() { remove_fusion; }
 remove_fusion_shadow() { remove_fusion; }
 counters_fusion_64k() { counters_fusion; }
-counters_fusion_landing() { counters_fusion; }
-counters_fusion_landing_large() { counters_fusion; }
+counters_fusion_log_8th() { counters_fusion; }
+counters_fusion_log_4th() { counters_fusion; }
 counters_fusion_off() { counters_fusion; }
 counters_fusion_oracle() { counters_fusion; }
 counters_fusion_no_shadow() { counters_fusion; }

@@ -32,7 +32,7 @@ test_randwrite() {
 	load randwrite --rw=randwrite --bs=4k --iodepth=16 "${IN_SHORT[@]}"
 }
 
-# The same for so long that no log, and no cache, takes all of it; the longest time without any.
+# The same for so long that no log, and no cache, takes all of it.
 test_sustained() {
 	STEP=0.25 load sustained --rw=randwrite --bs=4k --iodepth=16 --time_based \
 		--runtime="$SUSTAINED"

@@ -57,7 +57,7 @@ sub load_results {
 sub systems_of {
 	my ($place) = @_;
 	my @order = qw(hdd ssd linear cache writecache bcache fusion fusion-64k fusion-off
-		       fusion-no-shadow fusion-shadow fusion-oracle);
+		       fusion-no-shadow fusion-shadow fusion-log-8th fusion-log-4th fusion-oracle);
 	return grep { $record{"$place/$_"} } @order;
 }
 

@@ -18,6 +18,7 @@ my %COLOUR = (
 	writecache => '#50c8c8', bcache => '#e06060', fusion => '#ff9820',
 	'fusion-64k' => '#c06000', 'fusion-off' => '#b08850', 'fusion-oracle' => '#f0e060',
 	'fusion-no-shadow' => '#a0a050', 'fusion-shadow' => '#ffc880',
+	'fusion-log-8th' => '#f06090', 'fusion-log-4th' => '#a03060',
 );
 
 sub escape {

@@ -92,6 +92,11 @@ our @TESTS = (
 		return ($write->('MB/s', 'randwrite'), iops('IOPS', 'randwrite', 'write'),
 			latency('p99 ms', 'randwrite', 'write', 'p99'));
 	} ],
+	[ 'sustained', 'The same for a minute: far more than what a log, or a cache, has room for.', sub {
+		return ($write->('MB/s', 'sustained'), iops('IOPS', 'sustained', 'write'),
+			latency('p99 ms', 'sustained', 'write', 'p99'),
+			latency('longest ms', 'sustained', 'write', 'max'));
+	} ],
 	[ 'region', 'Writes of 4 KiB to 64 MiB that the fill left on the HDD, 16 at a time, in three ' .
 	  'passes with a pause between. MB/s.', sub {
 		return map { $write->("pass $_", "pass $_") } 1 .. 3;
