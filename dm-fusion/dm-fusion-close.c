@@ -23,6 +23,8 @@ static void fusion_close(struct fusion *fs)
 	/* Batches have ended with their bios, and have queued it before that. */
 	if (fs->land.max)
 		flush_work(fs->land.work);
+	if (fs->land.max)
+		flush_work(&fs->land.fua_work);
 	/* An update may wait for a commit, and there are no commits after the next line. */
 	fusion_replica_pause(fs);
 	/* In any mode: on removal, checkpoints requested by messages may still be pending. */

@@ -277,7 +277,7 @@ static noinline int fusion_map_elsewhere(struct fusion *fs, struct bio *bio,
 		fusion_land_remap(fs, bio, found.word);
 		return DM_MAPIO_REMAPPED;
 	case FUSION_LAND:
-		fusion_land_fill(fs, bio, found.word);
+		fusion_land_fill(fs, bio, found.word, false);
 		return DM_MAPIO_SUBMITTED;
 	case FUSION_ZERO:
 		zero_fill_bio(bio);
@@ -307,6 +307,8 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->waits = false;
 	io->crowded = false;
 	io->over = false;
+	io->landed = false;
+	io->paced = false;
 	io->stream = false;
 
 	/*
@@ -423,7 +425,10 @@ static noinline int fusion_end_noted(struct fusion *fs, struct fusion_io *io, st
 	io->fua = false;
 	if (error)
 		return DM_ENDIO_DONE;
-	fusion_complete_after_commit(fs, bio);
+	if (io->landed)
+		fusion_land_flush(fs, bio);
+	else
+		fusion_complete_after_commit(fs, bio);
 	return DM_ENDIO_INCOMPLETE;
 }
 

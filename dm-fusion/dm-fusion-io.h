@@ -33,6 +33,8 @@ struct fusion_io {
 	bool waits : 1;			/* for the replica to free a slot */
 	bool crowded : 1;		/* waits for a struct fusion_open */
 	bool over : 1;			/* a write over entries of the landing log */
+	bool landed : 1;		/* a write that got into the landing log */
+	bool paced : 1;			/* may get into the landing log: it has waited for that */
 	bool stream : 1;		/* weighs nothing: the slow member is good at that */
 };
 
@@ -65,6 +67,7 @@ enum fusion_verdict {
 	FUSION_ZERO,		/* read of an unmapped extent */
 	FUSION_LOST,		/* read of a lost extent */
 	FUSION_DEFER,
+	FUSION_PACED,		/* the same: a write waits for room in the landing log */
 	FUSION_MERGE,		/* the same: a write has a part of a block that is in the log */
 	FUSION_KILL,		/* not in this mode */
 	FUSION_AGAIN,		/* the word has changed to that one */

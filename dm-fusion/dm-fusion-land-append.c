@@ -13,8 +13,8 @@
  * it begins is older, and what it finds beside that when it ends is newer: struct fusion_io has
  * where the log was.
  *
- * A write goes past the log if there is no room, or if a block of it has an entry that is being
- * copied, or written over.
+ * A write goes past the log if a block of it has an entry that is being copied, or written over.
+ * One that finds no room waits as dm-fusion-land-pace.c says, or goes past the log.
  */
 #include "dm-fusion.h"
 #include "dm-fusion-land-batch.h"
@@ -24,7 +24,8 @@
 
 bool fusion_land_fits(const struct fusion *fs, struct bio *bio)
 {
-	return fs->land.max && READ_ONCE(fs->land.appends) && bio_op(bio) == REQ_OP_WRITE &&
+	return fs->land.max &&
+	       (READ_ONCE(fs->land.appends) || READ_ONCE(fs->land.pace.on)) && bio_op(bio) == REQ_OP_WRITE &&
 	       !fusion_io(bio)->stream && bio_sectors(bio) <= MOST_SECTORS &&
 	       !((bio->bi_iter.bi_sector | bio_sectors(bio)) % FUSION_BLOCK_SECTORS);
 }
@@ -137,25 +138,36 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 	const u32 block = fusion_offset(fs, bio->bi_iter.bi_sector) / FUSION_BLOCK_SECTORS;
 	const u32 want = bio_sectors(bio) / FUSION_BLOCK_SECTORS;
 	struct fusion_land *land = &fs->land;
+	struct fusion_io *io = fusion_io(bio);
+	bool waits = false;
 	unsigned long flags;
 	u32 now, nr = 0, place;
 
 	fusion_land_hold();
 	spin_lock_irqsave(&land->lock, flags);
 	now = READ_ONCE(fs->map[lext]);
-	if (now == fusion_word_set_state(word, FUSION_STABLE))
-		nr = fusion_land_give(fs, lext, block, want, !in_map, &place);
+	if (now == fusion_word_set_state(word, FUSION_STABLE)) {
+		if (fusion_pace_may(fs, io))
+			nr = fusion_land_give(fs, lext, block, want, !in_map, &place);
+		if (nr)
+			fusion_pace_took(fs, io, nr);
+		else
+			waits = fusion_pace_waits(fs, io);
+	}
 	spin_unlock_irqrestore(&land->lock, flags);
 	if (!nr)
 		fusion_land_let_go();
 	if (now != fusion_word_set_state(word, FUSION_STABLE))
 		return (struct fusion_found){ now, FUSION_AGAIN };
+	if (waits)
+		return (struct fusion_found){ word, FUSION_PACED };
 	if (!nr)
 		return (struct fusion_found){ word, FUSION_SUBMIT };
 	if (nr < want)
 		dm_accept_partial_bio(bio, nr * FUSION_BLOCK_SECTORS);
-	/* A commit that begins when its batch has ended makes it durable. */
-	fusion_io(bio)->fua |= !!(bio->bi_opf & REQ_FUA);
+	/* A flush that begins when its batch has ended makes it durable. */
+	io->landed = true;
+	io->fua |= !!(bio->bi_opf & REQ_FUA);
 	bio->bi_opf &= ~REQ_FUA;
 	return (struct fusion_found){ place, FUSION_LAND };
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: blocks on their way into the landing log. dm-fusion-land-append.c gives them a place,
- * dm-fusion-land-batch.c sends them, dm-fusion-land-summary.c says what a full segment has.
+ * dm-fusion-land-batch.c sends them, dm-fusion-land-summary.c says what a full segment has, dm-fusion-land-flush.c
+ * makes durable what has to be so at once.
  */
 #ifndef DM_FUSION_LAND_APPEND_H
 #define DM_FUSION_LAND_APPEND_H
@@ -28,13 +29,19 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  * @in_map: the caller is map()
  *
  * Context: any, no lock. Return: FUSION_LAND, with the number of the place in place of the word:
- * fusion_land_fill() must follow, and the task cannot sleep before that; FUSION_SUBMIT: it goes
- * past the log; FUSION_AGAIN with the word that there is now.
+ * fusion_land_fill() must follow, and the task cannot sleep before that; FUSION_PACED: it waits for
+ * room; FUSION_SUBMIT: it goes past the log; FUSION_AGAIN with the word that there is now.
  */
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
-/* Copy the data of a bio, which is pinned, to its place. It ends with its batch. */
-void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place);
+/*
+ * Copy the data of a bio, which is pinned, to its place. It ends with its batch. @more: the batch may
+ * wait for others: fusion_land_push() follows.
+ */
+void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more);
+
+/* Send batches that have been filled. Context: the worker. */
+void fusion_land_push(struct fusion *fs);
 
 /* The log's part of fusion_settle_failed(): no opening must find a batch that has failed. */
 void fusion_land_settle(struct fusion *fs);
@@ -65,6 +72,12 @@ void fusion_land_wake(struct fusion *fs);
 
 /* The worker has got to all of them. fs->lock held. */
 void fusion_land_served(struct fusion *fs);
+/* -- dm-fusion-land-flush.c; the set has a log ------------------------------------------------ */
+
+void fusion_land_flush_init(struct fusion *fs);
+
+/* A write with FUA that got into the log has ended: it is acknowledged once it is durable. */
+void fusion_land_flush(struct fusion *fs, struct bio *bio);
 
 /* -- summaries; the set has a log ---------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
  *
  * The bios of a batch stay in their epochs until it has ended, and all before it. What they wrote
  * is then found by reads, and durable with the next flush of the fast member; those with FUA wait
- * for a commit.
+ * for that: dm-fusion-land-flush.c.
  *
  * If a batch cannot be written, it may be on the disk or not. So it and those behind it are given
  * up when all that were sent have ended. Their bios were not acknowledged: they go past the log, as
@@ -123,6 +123,7 @@ static void fusion_land_give_up(struct fusion *fs)
 	WRITE_ONCE(land->appends, false);
 	land->opens = false;
 	land->deaths = true;
+	fusion_pace_stop(fs, true);
 	fusion_commit_kick(fs);
 }
 
@@ -144,6 +145,7 @@ static void fusion_land_pass(struct fusion *fs, struct bio_list *bios)
 
 	while ((bio = bio_list_pop(bios))) {
 		fusion_unpin(fs, fusion_io(bio));
+		fusion_io(bio)->landed = false;
 		/* it was taken: too late to say that it would block */
 		bio->bi_opf &= ~REQ_NOWAIT;
 		bio_list_add(&fs->worker.deferred, bio);
@@ -350,16 +352,21 @@ static void fusion_land_take_turns(struct fusion *fs, struct land_turn turn, enu
 		fusion_land_finish(fs);
 }
 
-static void fusion_land_send(struct fusion *fs)
+static void fusion_land_send(struct fusion *fs, enum sender who)
 {
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
 	struct land_turn turn;
 
 	spin_lock_irqsave(&land->lock, flags);
-	turn = fusion_land_turn(fs, LAND_WORK);
+	turn = fusion_land_turn(fs, who);
 	spin_unlock_irqrestore(&land->lock, flags);
-	fusion_land_take_turns(fs, turn, LAND_WORK);
+	fusion_land_take_turns(fs, turn, who);
+}
+
+void fusion_land_push(struct fusion *fs)
+{
+	fusion_land_send(fs, ANY_TASK);
 }
 
 /* Without a heartbeat nothing is sent any more. */
@@ -396,14 +403,14 @@ static void fusion_land_copy_data(struct bio *bio, struct page **page)
 	}
 }
 
-void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
+void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b = &land->batch[place >> 8];
 	const u32 first = place & 0xff, nr = bio_sectors(bio) / FUSION_BLOCK_SECTORS;
 	enum sender who;
 	unsigned long flags;
-	struct land_turn turn;
+	struct land_turn turn = { };
 	u32 i;
 
 	fusion_land_copy_data(bio, b->page + 1 + first);
@@ -414,7 +421,8 @@ void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
 	spin_lock_irqsave(&land->lock, flags);
 	bio_list_add(&b->bios, bio);
 	b->copying--;
-	turn = fusion_land_turn(fs, who);
+	if (!more)
+		turn = fusion_land_turn(fs, who);
 	spin_unlock_irqrestore(&land->lock, flags);
 	fusion_land_let_go();
 	fusion_land_take_turns(fs, turn, who);
@@ -436,11 +444,11 @@ static void fusion_do_land(struct work_struct *work)
 	if (fusion_gate_ready(fs) || (!fusion_gate_may_write(fs) && fusion_gate_wait(fs)))
 		fusion_land_stop(fs);
 	else
-		fusion_land_send(fs);
+		fusion_land_send(fs, LAND_WORK);
 	/* who waits for a batch does not wait for all of a summary */
 	while (fusion_land_summary_due(fs)) {
 		fusion_land_summary_write(fs);
-		fusion_land_send(fs);
+		fusion_land_send(fs, LAND_WORK);
 	}
 }
 
@@ -453,7 +461,7 @@ int fusion_land_append_init(struct fusion *fs)
 
 	if (!land->max)
 		return 0;
-	if (fusion_land_summary_init(fs))
+	if (fusion_land_summary_init(fs) || fusion_pace_init(fs))
 		return -ENOMEM;
 	work = kzalloc(sizeof(*work), GFP_KERNEL);
 	if (!work)
@@ -464,6 +472,7 @@ int fusion_land_append_init(struct fusion *fs)
 	land->batch = kvcalloc(FUSION_LAND_BATCHES, sizeof(*land->batch), GFP_KERNEL);
 	if (!land->batch)
 		return -ENOMEM;
+	fusion_land_flush_init(fs);
 	for (i = 0; i < FUSION_LAND_BATCHES; i++) {
 		land->batch[i].fs = fs;
 		bio_list_init(&land->batch[i].bios);
@@ -483,6 +492,7 @@ void fusion_land_append_exit(struct fusion *fs)
 	struct fusion_land *land = &fs->land;
 	u32 i, k;
 
+	fusion_pace_exit(fs);
 	fusion_land_summary_exit(fs);
 	if (!land->work)
 		return;

@@ -269,6 +269,7 @@ bool fusion_land_committed(struct fusion *fs, bool ok)
 	spin_unlock_irqrestore(&land->lock, flags);
 	land->taken = false;
 	fusion_stale_soon(fs->stale);
+	fusion_pace_look(fs);
 	return land->left;
 }
 
@@ -319,11 +320,12 @@ void fusion_land_drained(struct fusion *fs)
 		else
 			fusion_slot_put(fs, word);
 	}
+	fusion_pace_look(fs);
 	/* while a set is loaded, nobody but the loader commits */
 	if (!fusion_land_may_open(fs) || !fs->heart.begun)
 		return;
-	/* small writes go past the log until then */
-	if (READ_ONCE(land->appends))
+	/* small writes go past the log until then, or wait */
+	if (READ_ONCE(land->appends) && !fusion_pace_any(&land->pace))
 		fusion_commit_soon(fs);
 	else
 		fusion_commit_kick(fs);

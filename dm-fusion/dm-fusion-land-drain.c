@@ -4,7 +4,9 @@
  *
  * While the slow member has nothing else to do, a round is long, and its copies go several at a
  * time; it ends early once a user comes. Beside foreground I/O, rounds are short and keep to duty,
- * and there are none as long as a quarter of the log at most is in use. A disk that sleeps is not
+ * and there are none as long as a quarter of the log at most is in use. From five eighths on,
+ * writers wait for the drain (dm-fusion-land-pace.c). Then rounds follow one another, whatever duty
+ * says, until half of the log is free again; other moves of the mover come in between. A disk that sleeps is not
  * woken before five eighths of the log are in use, and then all of it is copied. A drain need not
  * pay, and takes no notice of the setting migration.
  *
@@ -101,11 +103,25 @@ static bool fusion_drain_due(struct fusion *fs)
 	return !fs->mover.slow_asleep || land->woken;
 }
 
-bool fusion_drain_landing(struct fusion *fs)
+/* Return: was anything copied? */
+static bool fusion_drain_once(struct fusion *fs, enum fusion_drain_way way)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_drained counts;
-	bool quiet;
+
+	if (fusion_drain_round(fs, U64_MAX, NULL, way, &counts))
+		return false;
+	land->nr_drained += counts.copied;
+	fusion_drain_judge(land, counts.failed);
+	if (!counts.copied)
+		land->until_ms = fusion_now_ms() + MIN_PAUSE_MS;
+	return counts.copied;
+}
+
+bool fusion_drain_landing(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	bool quiet, copied;
 	u64 start;
 
 	if (!land->max)
@@ -117,15 +133,16 @@ bool fusion_drain_landing(struct fusion *fs)
 	if (!quiet && !fusion_drain_above(land, 2))
 		return false;
 	start = fusion_pace_begin(fs);
-	if (fusion_drain_round(fs, U64_MAX, NULL, quiet, &counts))
-		return false;
-	if (counts.taken && !(quiet && fusion_drain_quiet(fs)))
+	copied = fusion_drain_once(fs, quiet ? FUSION_DRAIN_QUIET : FUSION_DRAIN_BESIDE);
+	if (copied && !(quiet && fusion_drain_quiet(fs)))
 		fusion_pace(fs, fusion_pace_used(fs, start));
-	land->nr_drained += counts.copied;
-	fusion_drain_judge(land, counts.failed);
-	if (!counts.copied)
-		land->until_ms = fusion_now_ms() + MIN_PAUSE_MS;
-	return counts.copied;
+	return copied;
+}
+
+bool fusion_drain_pressed(struct fusion *fs)
+{
+	return fs->land.max && fusion_mode(fs) == FUSION_RW && fusion_pace_pressed(fs) &&
+	       fusion_drain_due(fs) && fusion_drain_once(fs, FUSION_DRAIN_PRESSED);
 }
 
 /* -- on request ------------------------------------------------------------------------------ */
@@ -181,7 +198,10 @@ static int fusion_drain_some(struct fusion *fs, struct fusion_force *force)
 	}
 	if (!fusion_drain_left(fs, force->segno))
 		return fusion_drain_over(fs);
-	r = fusion_drain_round(fs, force->segno, force, fusion_drain_quiet(fs), &counts);
+	r = fusion_drain_round(fs, force->segno, force,
+			       fusion_pace_pressed(fs) ? FUSION_DRAIN_PRESSED :
+			       fusion_drain_quiet(fs) ? FUSION_DRAIN_QUIET : FUSION_DRAIN_BESIDE,
+			       &counts);
 	land->nr_drained += counts.copied;
 	fusion_drain_judge(land, counts.failed);
 	if (!r && !counts.taken && !counts.in_the_way && counts.given_up) {

@@ -5,7 +5,7 @@
  *
  * The mover does that, in these steps:
  *
- *  1. Mark live entries (FUSION_LAND_MARKED), those of the oldest segments first. No write may be
+ *  1. Mark live entries (FUSION_LAND_MARKED) that dm-fusion-land-sweep.c chooses. No write may be
  *     over them. From here on, a write to such a block waits until the end of the round.
  *  2. Drain: writes that were sent before have ended.
  *  3. Copy, in the order of the slow member. Blocks that lie side by side on both members are one
@@ -13,7 +13,7 @@
  *     the slot is given to anybody else meanwhile (INV2, INV21).
  *  4. Flush the slow member. Up to here the copies have not made it count as written, so no flush
  *     of a user waits for them: the log still has the blocks.
- *  5. What still has its mark dies. The next commit records that (INV20).
+ *  5. What still has its mark dies. A commit that begins at once records that (INV20).
  *
  * The mark goes with the entry, so an entry that has died meanwhile, or that a newer one has taken
  * the place of, is left alone, whatever its position is used for now. Extents that have entries are
@@ -28,11 +28,19 @@
 
 #include "dm-fusion.h"
 
-/* Blocks in a round, and copies under way, while the slow member is idle, and beside users. */
-#define IDLE_ROUND	1024U
-#define BUSY_ROUND	32U
-#define IDLE_COPIES	8U
-#define BUSY_COPIES	2U
+/* Blocks in a round, and copies under way. */
+static const u32 round_blocks[] = {
+	[FUSION_DRAIN_BESIDE] = 32,
+	[FUSION_DRAIN_QUIET] = 1024,
+	[FUSION_DRAIN_PRESSED] = 256,
+};
+static const u32 round_copies[] = {
+	[FUSION_DRAIN_BESIDE] = 2,
+	[FUSION_DRAIN_QUIET] = 8,
+	[FUSION_DRAIN_PRESSED] = 8,
+};
+#define MOST_BLOCKS	1024U
+#define MOST_COPIES	8U
 /* Most blocks in a copy. */
 #define LONGEST		64U
 /* Entries that die under one lock. */
@@ -65,10 +73,11 @@ struct copy {
 };
 
 struct round {
-	struct copy copies[IDLE_COPIES];
+	struct copy copies[MOST_COPIES];
 	struct fusion_drained *counts;
 	u32 nr;
-	struct block block[IDLE_ROUND];
+	struct block block[MOST_BLOCKS];
+	struct fusion_swept next[MOST_BLOCKS];
 };
 
 /* -- step 1 ---------------------------------------------------------------------------------- */
@@ -78,23 +87,6 @@ static bool fusion_drain_bit(const struct fusion_land *land, const u8 *bitmaps, 
 	const u32 block = pos % land->blocks;
 
 	return bitmaps[pos / land->blocks * land->bitmap_bytes + block / 8] >> block % 8 & 1;
-}
-
-u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end)
-{
-	u32 i, found = land->max;
-
-	for (i = 0; i < land->max; i++) {
-		const struct fusion_land_segment *seg = &land->segment[i];
-
-		if (seg->state == FUSION_LAND_LISTED && seg->nr_live && seg->segno >= *segno &&
-		    seg->segno < end) {
-			end = seg->segno;
-			found = i;
-		}
-	}
-	*segno = end;
-	return found;
 }
 
 /* Take the block at @pos, if that is possible. fs->lock and land->lock held. */
@@ -122,22 +114,18 @@ static void fusion_drain_mark(struct fusion *fs, struct round *round, u32 pos)
 /* Take up to @max blocks of segments with numbers below @end. */
 static void fusion_drain_take(struct fusion *fs, struct round *round, u32 max, u64 end)
 {
+	const u32 nr = fusion_sweep(fs, round->next, max, end, round->counts);
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
-	u64 segno;
-	u32 i, pos;
+	u32 i, last;
 
-	for (segno = 0; round->nr < max; segno++) {
+	for (i = 0; i < nr; i = last) {
+		last = min(i + CHUNK, nr);
 		spin_lock_irq(&fs->lock);
-		i = fusion_drain_oldest(land, &segno, end);
-		if (i == land->max) {
-			spin_unlock_irq(&fs->lock);
-			break;
-		}
 		spin_lock_irqsave(&land->lock, flags);
-		for (pos = i * land->blocks; pos < (i + 1) * land->blocks && round->nr < max; pos++)
-			if (fusion_drain_bit(land, land->live, pos))
-				fusion_drain_mark(fs, round, pos);
+		for (; i < last; i++)
+			if (fusion_drain_bit(land, land->live, round->next[i].pos))
+				fusion_drain_mark(fs, round, round->next[i].pos);
 		spin_unlock_irqrestore(&land->lock, flags);
 		spin_unlock_irq(&fs->lock);
 		cond_resched();
@@ -235,6 +223,8 @@ static void fusion_drain_finish(struct fusion *fs, struct round *round, struct c
 	fate = !copy->read_failed && !copy->write_failed ? COPIED : copy->nr > 1 ? DOUBTED : FAILED;
 	for (i = copy->first; i < copy->first + copy->nr; i++)
 		round->block[i].fate = fate;
+	if (fate == COPIED)
+		fusion_pace_credit(fs, copy->nr);
 	copy->nr = 0;
 	fusion_mover_tick(fs);
 }
@@ -248,19 +238,19 @@ bool fusion_drain_quiet(struct fusion *fs)
 	       fusion_now_ms() - fs->mover.slow_used_ms >= READ_ONCE(fs->opt.idle);
 }
 
-/* @quiet: it was when the round began. */
-static bool fusion_drain_may_go_on(struct fusion *fs, const struct fusion_force *force, bool quiet)
+static bool fusion_drain_may_go_on(struct fusion *fs, const struct fusion_force *force,
+				   enum fusion_drain_way way)
 {
 	if (READ_ONCE(fs->mover.stopping) || (force && READ_ONCE(force->abandoned)))
 		return false;
-	return !(quiet && !fusion_drain_quiet(fs)) && !fusion_gate_ready(fs);
+	return !(way == FUSION_DRAIN_QUIET && !fusion_drain_quiet(fs)) && !fusion_gate_ready(fs);
 }
 
 /* Copy the blocks with this fate, up to @longest at once. */
 static void fusion_drain_copy(struct fusion *fs, struct round *round, enum fate fate, u32 longest,
-			      const struct fusion_force *force, bool quiet)
+			      const struct fusion_force *force, enum fusion_drain_way way)
 {
-	const u32 most = quiet ? IDLE_COPIES : BUSY_COPIES;
+	const u32 most = round_copies[way];
 	u32 i = 0, next = 0;
 
 	while (i < round->nr) {
@@ -269,7 +259,7 @@ static void fusion_drain_copy(struct fusion *fs, struct round *round, enum fate 
 			continue;
 		}
 		fusion_drain_finish(fs, round, &round->copies[next]);
-		if (!fusion_drain_may_go_on(fs, force, quiet))
+		if (!fusion_drain_may_go_on(fs, force, way))
 			break;
 		i += fusion_drain_begin(fs, round, &round->copies[next], i, longest);
 		next = (next + 1) % most;
@@ -317,28 +307,29 @@ static void fusion_drain_end(struct fusion *fs, struct round *round, bool durabl
 		spin_unlock_irq(&fs->lock);
 		cond_resched();
 	}
+	/* so that the segments are soon free, and no flush waits for the record */
 	if (round->counts->copied)
-		fusion_commit_soon(fs);
+		fusion_commit_kick(fs);
 }
 
 /* -- a round --------------------------------------------------------------------------------- */
 
 /* All steps; @round is all zeros. */
 static void fusion_drain_steps(struct fusion *fs, struct round *round, u64 end,
-			       const struct fusion_force *force, bool quiet)
+			       const struct fusion_force *force, enum fusion_drain_way way)
 {
 	bool copied = false;
 	u32 i;
 
-	fusion_drain_take(fs, round, quiet ? IDLE_ROUND : BUSY_ROUND, end);
+	fusion_drain_take(fs, round, round_blocks[way], end);
 	round->counts->taken = round->nr;
 	if (!round->nr)
 		return;
 	fs->mover.look_usable = false;
 	fusion_drain(fs);
 	sort(round->block, round->nr, sizeof(*round->block), fusion_drain_compare, NULL);
-	fusion_drain_copy(fs, round, TAKEN, LONGEST, force, quiet);
-	fusion_drain_copy(fs, round, DOUBTED, 1, force, quiet);
+	fusion_drain_copy(fs, round, TAKEN, LONGEST, force, way);
+	fusion_drain_copy(fs, round, DOUBTED, 1, force, way);
 	for (i = 0; i < round->nr; i++)
 		copied |= round->block[i].fate == COPIED;
 	if (copied)
@@ -346,8 +337,8 @@ static void fusion_drain_steps(struct fusion *fs, struct round *round, u64 end,
 	fusion_drain_end(fs, round, copied && !fusion_flush_slow(fs));
 }
 
-int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force, bool quiet,
-		       struct fusion_drained *counts)
+int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
+		       enum fusion_drain_way way, struct fusion_drained *counts)
 {
 	struct round *round;
 
@@ -360,7 +351,7 @@ int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *fo
 	if (!round)
 		return -ENOMEM;
 	round->counts = counts;
-	fusion_drain_steps(fs, round, end, force, quiet);
+	fusion_drain_steps(fs, round, end, force, way);
 	kvfree(round);
 	return 0;
 }

@@ -7,8 +7,9 @@
  * the set is loaded, and nothing for a set without FUSION_INCOMPAT_LANDING.
  *
  * Small writes of whole blocks, which are no part of a stream, get into the log as long as there is
- * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. Their entries are in the
- * index from the end of their batch on. A segment becomes free when all its entries have died, or
+ * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. While there is little room,
+ * they wait for the drain: dm-fusion-land-pace.c. Their entries are in the index from the end of
+ * their batch on. A segment becomes free when all its entries have died, or
  * newer ones of these blocks have superseded them; the mover copies blocks to the slow member for
  * that: dm-fusion-land-drain.c.
  *
@@ -23,7 +24,7 @@
  * slow member before it clears their bits (INV20). FUA waits in any extent with a bit in @has, as
  * the entry may have died in a write before it. Entries that were superseded keep nobody waiting:
  * as long as the newer one is durable it counts. So without deaths, a flush of the fast member
- * makes durable what is in the log; a write with FUA waits for a commit.
+ * makes durable what is in the log, also for a write with FUA: dm-fusion-land-flush.c.
  *
  * A write of a part of a block that has an entry would be hidden by that, or would lose the rest of
  * the block. So the worker first has the block copied to its place on the slow member, and then the
@@ -47,6 +48,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "dm-fusion-land-pace.h"
 #include "dm-fusion-record.h"
 
 struct bio;
@@ -197,10 +199,15 @@ struct fusion_land_segment {
  * @dying: as @killed, at that time
  *
  * @reader: of the loader: dm-fusion-land-load.c
+ * @pace: of writes, while there is little room: dm-fusion-land-pace.h
+ * @sweep: where the drain is
+ *
  * @summary: of full segments: dm-fusion-land-summary.c
  * @pieces: scratch of the worker: a position for each block of an extent
+ * @fua: writes with FUA that have got into the log, and wait for a flush; under fs->lock
+ * @fua_work: that flush
  * @work: sends batches that could not be sent at once, and writes summaries
- * @wq: queue of @work
+ * @wq: queue of @work and @fua_work
  *
  * The mover's:
  * @uncopied: as @live, of positions that could not be copied; it may have some of entries that died
@@ -264,8 +271,13 @@ struct fusion_land {
 	u8 *dying;
 
 	struct fusion_land_reader *reader;
+	struct fusion_land_pace pace;
+	struct fusion_land_sweep sweep;
+
 	struct fusion_land_summary *summary;
 	u32 *pieces;
+	struct bio_list fua;
+	struct work_struct fua_work;
 	struct work_struct *work;
 	struct workqueue_struct *wq;
 

@@ -211,6 +211,7 @@ static void fusion_do_move(struct work_struct *work)
 	struct fusion *fs = container_of(work, struct fusion, mover.work.work);
 	struct fusion_force *force;
 	unsigned int pause = FUSION_TICK_MS;
+	bool pressed;
 
 	fusion_mover_tick(fs);
 	fusion_look_at_slow(fs);
@@ -221,6 +222,8 @@ static void fusion_do_move(struct work_struct *work)
 	fusion_shadow_tend(fs);
 	if (READ_ONCE(fs->mover.stopping))
 		return;
+	/* users wait for that */
+	pressed = fusion_drain_pressed(fs);
 	force = fusion_first_forced(fs);
 	if (force) {
 		if (fusion_mode(fs) != FUSION_RW)
@@ -254,12 +257,15 @@ static void fusion_do_move(struct work_struct *work)
 			pause = min_t(u64, FUSION_TICK_MS, fs->mover.next_batch_ms -
 						    min(fs->mover.next_batch_ms, fusion_now_ms()));
 	}
+	if (pressed)
+		pause = 0;
 	queue_delayed_work(fs->mover.wq, &fs->mover.work, msecs_to_jiffies(pause));
 }
 
 void fusion_migrate_start(struct fusion *fs)
 {
 	WRITE_ONCE(fs->mover.stopping, false);
+	fusion_pace_start(fs);
 	fusion_open_fill_anew(fs);
 	queue_delayed_work(fs->mover.wq, &fs->mover.work, msecs_to_jiffies(FUSION_TICK_MS));
 }
@@ -270,6 +276,7 @@ void fusion_migrate_stop(struct fusion *fs)
 
 	spin_lock_irq(&fs->lock);
 	WRITE_ONCE(fs->mover.stopping, true);
+	fusion_pace_stop(fs, false);
 	spin_unlock_irq(&fs->lock);
 	cancel_delayed_work_sync(&fs->mover.work);
 	while ((force = fusion_first_forced(fs)))

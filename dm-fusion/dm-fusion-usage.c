@@ -43,9 +43,10 @@ u64 fusion_idle_ms(struct fusion *fs)
 	unsigned int dev;
 	bool busy;
 
-	/* writes to LOCKED extents wait without reaching a member */
+	/* writes to LOCKED extents, and into the landing log, wait without reaching a member */
 	spin_lock_irq(&fs->lock);
-	busy = !bio_list_empty(&fs->worker.parked) || !bio_list_empty(&fs->worker.landing);
+	busy = !bio_list_empty(&fs->worker.parked) || !bio_list_empty(&fs->worker.landing) ||
+	       fusion_pace_any(&fs->land.pace);
 	spin_unlock_irq(&fs->lock);
 
 	fusion_look(fs, &now);

@@ -315,7 +315,7 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 				return;
 			break;
 		case FUSION_LAND:
-			fusion_land_fill(fs, bio, found.word);
+			fusion_land_fill(fs, bio, found.word, true);
 			return;
 		case FUSION_ZERO:
 			zero_fill_bio(bio);
@@ -324,6 +324,10 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 		case FUSION_LOST:
 			fusion_complete_lost(bio);
 			return;
+		case FUSION_PACED:
+			if (fusion_pace_wait(fs, bio))
+				return;
+			break;
 		case FUSION_MERGE:
 			if (fusion_land_merge(fs, bio))
 				return;
@@ -363,6 +367,9 @@ void fusion_do_deferred(struct work_struct *work)
 			else
 				fusion_process_bio(fs, bio);
 		}
+		/* the blocks of these share a header */
+		if (fs->land.max)
+			fusion_land_push(fs);
 		blk_finish_plug(&plug);
 		cond_resched();
 	}

@@ -20,8 +20,8 @@
  *	core, gate	bios that wait, counters; may anything be written?
  *	epoch, map	who uses a map word, and the drain; the states of extents
  *	land*		the landing log: its index, what commits record of it, bios that get into
- *			it or meet it, what is found when a set is opened, and the drain, which is
- *			the mover's
+ *			it or meet it, or wait for room, what is found when a set is opened, and
+ *			the drain, which is the mover's
  *	used, discard,	which slots are taken, what the members know of free ones, which is the
  *	alloc, fence	next one, and which of them nobody may have
  *	replica-state	what the replica does not know yet
@@ -187,7 +187,9 @@
  *			in flight to the fast member
  *	txns.reclaim_work	a drain
  *	worker.work	memory pools only
- *	land.work	nothing else; a drain waits for it, as bios in batches do
+ *	land.work	nothing else; a drain waits for it, as bios in batches do. land.fua_work, which
+ *			flushes the fast member, has the same queue
+ *	land.pace.work	nothing: it lets writes go on that wait for the drain
  *	stale.work	nothing else
  *	replica.work	a commit
  *	discards[].work	nothing else; first writes and the mover wait for it if there are no

@@ -108,6 +108,31 @@ static void check_batches(const struct fusion *fs)
 			 land->flushed_seq, land->ended.seq + 1);
 }
 
+/* Writes wait only while something will let them go on. */
+static void check_pace(const struct fusion *fs)
+{
+	const struct fusion_land_pace *pace = &fs->land.pace;
+	const struct bio *bio;
+	u64 last = max(pace->gained_ms, pace->admitted_ms);
+	u32 nr = 0;
+
+	for (bio = pace->waiting.head; bio; bio = bio->bi_next) {
+		nr++;
+		if (fusion_io((struct bio *)bio)->epoch != FUSION_NO_EPOCH)
+			sim_fail("landing log: a write that waits is in an epoch");
+	}
+	if (nr != pace->nr_waiting)
+		sim_fail("landing log: %u writes wait, %u counted", nr, pace->nr_waiting);
+	if (nr && (!pace->on || !fs->land.opens || fs->mover.stopping || fs->mode != FUSION_RW))
+		sim_fail("landing log: %u writes wait for a drain that does not go on", nr);
+	if (nr && !pace->work.work.pending && !pace->work.work.running)
+		sim_fail("landing log: nobody looks after %u writes that wait", nr);
+	/* otherwise its turn has come, and it has not run yet */
+	if (nr && pace->work.timer.armed && fusion_now_ms() > last + 4000)
+		sim_fail("landing log: writes wait, and nothing has happened for %llu ms",
+			 fusion_now_ms() - last);
+}
+
 void check_landing(const void *private, unsigned long **taken)
 {
 	const struct fusion *fs = private;
@@ -133,6 +158,7 @@ void check_landing(const void *private, unsigned long **taken)
 			 live, land->nr_live);
 	if (land->max)
 		check_batches(fs);
+	check_pace(fs);
 }
 
 u32 set_land_left(const void *private)

@@ -2,7 +2,8 @@
 /*
  * A set that begins with a landing log is used: blocks are read and written, whole and in parts,
  * side by side and over each other, and drained, until nothing is left of the log; or mostly blocks
- * that get into it, again and again the same, so that segments become free and are used again.
+ * that get into it, again and again the same, so that segments become free and are used again; or
+ * many more of these than there is room for.
  */
 #include "run-state.h"
 
@@ -279,6 +280,60 @@ u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		if (s->faults && !rnd_below(rng, 24))
 			op = fail_any(op, s, rng);
 	}
+	return op - ops;
+}
+
+/* -- more than there is room for ------------------------------------------------------------ */
+
+/* Many small writes at once, to anywhere: the log gets full, and they wait for the drain. */
+static struct op *rush(struct op *op, const struct setup *s, u64 *rng)
+{
+	u32 i;
+
+	for (i = 4 + rnd_below(rng, 8); i; i--) {
+		op = append(op, rnd_below(rng, s->sb.nr_lexts) * EXTENT_SECTORS, rng);
+		op[-1].flags &= ~OP_LATE;
+	}
+	return op;
+}
+
+/* What may come while they wait. */
+static struct op *disturb(struct op *op, const struct setup *s, bool drains, u64 *rng)
+{
+	switch (rnd_below(rng, 10)) {
+	case 0:
+		return add(op, OP_SUSPEND, 0, 0);
+	case 1:
+		return add(op, rnd_below(rng, 2) ? OP_RELOAD : OP_REOPEN, 0, 0);
+	case 2:
+		op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
+		op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
+		return op;
+	case 3:
+		op = add(op, OP_WAIT, 0, 0);
+		return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 13));
+	case 4 ... 6:
+		return add(op, OP_FLUSH, 0, 0);
+	default:
+		return one(op, s, drains, rng);
+	}
+}
+
+u32 make_pacing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + min(nr, 200 + rnd_below(rng, 600));
+	const bool drains = !rnd_below(rng, 3);
+
+	while (end - op > 40) {
+		op = rush(op, s, rng);
+		if (!rnd_below(rng, 4))
+			op = disturb(op, s, drains, rng);
+		/* the slow disk may be the one that fails for good */
+		if (s->faults && !rnd_below(rng, 8))
+			op = fail_any(op, s, rng);
+	}
+	if (drains && !s->faults)
+		op = add(op, OP_DRAINED, 0, 0);
 	return op - ops;
 }
 

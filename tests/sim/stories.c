@@ -438,6 +438,7 @@ static const struct story stories[] = {
 	{ .name = "shrinking", .make = make_shrink_ops, .shrinks = true },
 	{ .name = "replacing", .make = make_replace_ops },
 	{ .name = "landing", .make = make_landing_ops, .landed = true },
+	{ .name = "pacing", .make = make_pacing_ops, .landed = true, .roomy = true },
 	{ .name = "appending", .make = make_append_ops, .landed = true, .roomy = true },
 	{ .name = "replica", .make = make_replica_ops },
 	{ .name = "user-fua", .make = make_user_fua_ops },

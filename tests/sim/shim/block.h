@@ -224,6 +224,19 @@ static inline void bio_list_merge(struct bio_list *l, struct bio_list *more)
 	l->tail = more->tail;
 }
 
+static inline void bio_list_add_head(struct bio_list *l, struct bio *bio)
+{
+	bio->bi_next = l->head;
+	l->head = bio;
+	if (!l->tail)
+		l->tail = bio;
+}
+
+static inline struct bio *bio_list_peek(struct bio_list *l)
+{
+	return l->head;
+}
+
 static inline struct bio *bio_list_pop(struct bio_list *l)
 {
 	struct bio *bio = l->head;
