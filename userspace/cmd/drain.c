@@ -20,7 +20,7 @@
 #include "fusionctl.h"
 #include "hold-signals.h"
 #include "json.h"
-#include "landing.h"
+#include "landing-size.h"
 #include "open-set.h"
 #include "output.h"
 #include "progress.h"

@@ -10,7 +10,7 @@
 #include "fusionctl.h"
 #include "health.h"
 #include "json.h"
-#include "landing.h"
+#include "landing-size.h"
 #include "open-set.h"
 #include "role.h"
 #include "set-json.h"

@@ -17,7 +17,7 @@
 #include "health.h"
 #include "host.h"
 #include "json.h"
-#include "landing.h"
+#include "landing-size.h"
 #include "list.h"
 #include "open-set.h"
 #include "output.h"

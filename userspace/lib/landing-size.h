@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The landing log of a set: its size as users write it, and what cannot be done with one. */
-#ifndef LANDING_H
-#define LANDING_H
+#ifndef LANDING_SIZE_H
+#define LANDING_SIZE_H
 
 #include <stdint.h>
 
