@@ -436,7 +436,8 @@ static void refused(verb_fn *verb, struct args *a, const char *text)
 
 static void test_refused(void)
 {
-	static const char log[] = "has a landing log; this version can only check, dump and salvage such a";
+	static const char log[] = "has a landing log; this version can only check, dump "
+				  "and salvage such a";
 	char path[] = "/tmp/test-log.XXXXXX", *words[3];
 	const int fd = mkstemp(path);
 	struct args a = { .n = 2, .word = words };

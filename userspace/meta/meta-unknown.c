@@ -64,8 +64,8 @@ int fus_meta_refuse_unknown(const struct meta *meta)
 			continue;
 		sb = &fus_meta_unknown_copy(&meta->m[dev])->sb;
 		return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; %s", text,
-				has_landing_log(sb) ? "this version can only check, dump and salvage such a "
-						      "set, use a newer fusionctl" :
+				has_landing_log(sb) ? "this version can only check, dump and "
+						      "salvage such a set; use a newer fusionctl" :
 						      fus_unknown_remedy(sb));
 	}
 	return 0;
