@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The blocks of which the slow member has but an older version, as the newest one was in the landing
- * log on the fast member: the stale list says which.
+ * The blocks of which the slow member has but an older version, as the newest one was in the
+ * landing log on the fast member: the stale list says which.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static u64 run_of(const struct stale_blocks *c, size_t i, const struct part *p)
 }
 
 /* A part that is here, without its blocks that are in the list. */
-static int cut_part(struct salvage *s, const struct stale_blocks *c, size_t *i, const struct part *p)
+static int cut_part(struct salvage *s, const struct stale_blocks *c, size_t *i,
+		    const struct part *p)
 {
 	const u64 end = p->start + p->nr;
 	u64 at = p->start, start, nr;
