@@ -223,7 +223,7 @@ SCRIPTS  = .ci/run $(shell grep -lsE '^\#!.*sh$$' $(wildcard scripts/* dm-fusion
 C_KERNEL = $(filter-out $(C_UAPI) $(C_TRACE),$(wildcard dm-fusion/*.[ch] dm-fusion/shared/*.[ch] \
 						tests/spindle/dm-*.[ch] \
 						tests/powercut/dm-*.[ch]))
-C_UAPI   = $(addprefix dm-fusion/shared/dm-fusion-,format.h landing-format.h)
+C_UAPI   = $(addprefix dm-fusion/shared/dm-fusion-,format.h landing-format.h stale-format.h)
 C_TRACE  = $(wildcard dm-fusion/*-trace.h)
 C_USER   = $(filter-out $(C_KERNEL),$(wildcard userspace/*/*.[ch] tests/*/*.[ch] \
 						tests/sim/tools/*.[ch]))

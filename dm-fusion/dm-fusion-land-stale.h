@@ -13,6 +13,7 @@
 
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/workqueue.h>
 
 #include "dm-fusion-metadata.h"
@@ -101,6 +102,15 @@ static inline void fusion_stale_soon(struct fusion_stale *s)
 static inline bool fusion_stale_exact(const struct fusion_stale *s)
 {
 	return !s || s->exact;
+}
+
+/* Seconds since when the log has what is in no list; 0: nothing. Without a lock; may be NULL. */
+static inline u64 fusion_stale_unlisted_s(const struct fusion_stale *s)
+{
+	const u64 since = s ? READ_ONCE(s->since_ms) : 0;
+
+	return since ? div_u64(ktime_to_ms(ktime_get()) - since + MSEC_PER_SEC - 1,
+			       MSEC_PER_SEC) : 0;
 }
 
 /* Allocate it, if the set has one. Return: 0 or -ENOMEM; fusion_stale_exit() must follow. */

@@ -229,5 +229,6 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("log_blocks %u\n", READ_ONCE(fs->land.nr_live));
 	DMEMIT("log_segments %u\n", READ_ONCE(fs->land.nr));
 	DMEMIT("log_drained %llu\n", READ_ONCE(fs->land.nr_drained));
+	DMEMIT("log_unlisted %llu\n", fusion_stale_unlisted_s(fs->stale));
 	return 1;
 }

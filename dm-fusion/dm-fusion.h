@@ -150,7 +150,8 @@
  * INV17 What is lost reads as nothing but an error, by the map and by the replica, until it was
  *	 written, zeroed, or discarded with the whole of its extent (dm-fusion-lost.c).
  *
- * INV18 to INV22 are those of the landing log: dm-fusion-landing.h.
+ * INV18 to INV22 are those of the landing log: dm-fusion-landing.h; INV23 that of its stale list:
+ * dm-fusion-stale.h.
  *
  * Locks
  * -----

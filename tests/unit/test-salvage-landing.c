@@ -5,6 +5,7 @@
 #include "dm-fusion-landing.h"
 #include "dm-fusion-stale.h"
 #include "image.h"
+#include "meta-stale.h"
 #include "printed.h"
 #include "salvage.h"
 
@@ -195,6 +196,48 @@ static void test_closed(void)
 	image_free(&im);
 }
 
+/* Findings about the list, if these blocks are in the log. */
+static u32 checked(const u64 *block, u32 nr)
+{
+	struct meta meta = { .m = { { .o.fd = -1 }, { .o.fd = -1 } }, .landing = true };
+	struct report r = { };
+	u32 found;
+
+	for (int dev = 0; dev < 2; dev++)
+		REQUIRE(!fus_offline_open(im.path[dev], OFFLINE_READ, &meta.m[dev].o));
+	REQUIRE(!fus_meta_read(&meta));
+	fus_stale_check(&meta, block, nr, &r);
+	found = r.nr;
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+	return found;
+}
+
+static void test_checked(void)
+{
+	struct fusion_stale_entry e[6];
+	u64 block[3];
+	u32 nr;
+
+	begin(7);
+	image_close(&im);
+	nr = some_entries(e);
+	list_blocks(e, nr, true);
+	block[0] = (u64)lext[0] * blocks + 3;
+	block[1] = (u64)lext[3] * blocks;
+	block[2] = (u64)lext[3] * blocks + 1;
+	REQUIRE_EQ(checked(block, 0), 0);
+	REQUIRE_EQ(checked(block, 2), 0);
+	REQUIRE_EQ(checked(block, 3), 1);
+	/* blocks may be missing until the set is closed */
+	image_activate(&im);
+	REQUIRE_EQ(checked(block, 3), 0);
+	im.mem[FUSION_SLOW][fusion_stale_blocknr(&im.side[1].sb, 1, 2, 0) *
+			    FUSION_BLOCK_SIZE + 100] ^= 1;
+	REQUIRE_EQ(checked(block, 2), 1);
+	image_free(&im);
+}
+
 static void test_printed(void)
 {
 	char *word[] = { im.path[FUSION_SLOW] }, *text;
@@ -229,6 +272,7 @@ static const struct unit_test tests[] = {
 	{ "salvage, landing: blocks of the stale list", test_listed },
 	{ "salvage, landing: a run that was cut short", test_cut_short },
 	{ "salvage, landing: a set that was closed", test_closed },
+	{ "salvage, landing: against the log", test_checked },
 	{ "salvage, landing: what it prints", test_printed },
 };
 

@@ -265,7 +265,7 @@ static struct fusion_stale_scan scan_disk(void)
 /* Return: is it there? All that there is in it is in its first sector. */
 static bool write_block(u64 blocknr)
 {
-	const u32 nr = min(disk.left, (u32)SECTORS);
+	const u32 nr = min_t(u32, disk.left, SECTORS);
 
 	memcpy(disk.mem[blocknr - sb.stale_start], block, nr * 512);
 	disk.left -= nr;

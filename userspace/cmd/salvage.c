@@ -483,9 +483,10 @@ static int salvage(struct job *job)
 
 int cmd_salvage(const struct args *a)
 {
-	struct job job = { .a = a, .meta.landing = true, .meta.m = { { .o.fd = -1 }, { .o.fd = -1 } } };
+	struct job job = { .a = a, .meta.m = { { .o.fd = -1 }, { .o.fd = -1 } } };
 	int rc;
 
+	job.meta.landing = true;
 	if (a->n > 1 && geteuid())
 		return fus_fail(FC_FAILED, "salvage", "needs root to make a device; use sudo");
 	rc = salvage(&job);

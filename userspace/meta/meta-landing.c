@@ -10,6 +10,7 @@
 #include "fusionctl.h"
 #include "meta.h"
 #include "meta-landing.h"
+#include "meta-stale.h"
 
 static const char what[] = "landing log";
 
@@ -115,7 +116,7 @@ struct reading {
 	const struct fusion_sb *sb;
 	const struct meta_state *st;
 	struct landing_sum sum;
-	u64 *block;		/* of each entry that counts: extent and block */
+	u64 *block;		/* of the set, of each entry that counts */
 	size_t room;
 	u32 partial;		/* an extent with entries that is partial, or U32_MAX */
 	char *buf;
@@ -169,7 +170,7 @@ static int count_entry(void *ctx, const struct fusion_segment *seg, u32 pos,
 			return -ENOMEM;
 		c->block = more;
 	}
-	c->block[c->sum.entries++] = (u64)entry->lext << 16 | entry->block;
+	c->block[c->sum.entries++] = (u64)entry->lext * fusion_segment_blocks(c->sb) + entry->block;
 	return 0;
 }
 
@@ -180,6 +181,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Sorts them, and leaves each once. */
 static u64 count_blocks(struct reading *c)
 {
 	u64 blocks = 0;
@@ -187,7 +189,8 @@ static u64 count_blocks(struct reading *c)
 	if (c->sum.entries)
 		qsort(c->block, c->sum.entries, sizeof(*c->block), by_number);
 	for (u64 i = 0; i < c->sum.entries; i++)
-		blocks += !i || c->block[i] != c->block[i - 1];
+		if (!blocks || c->block[i] != c->block[blocks - 1])
+			c->block[blocks++] = c->block[i];
 	return blocks;
 }
 
@@ -260,6 +263,8 @@ void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 		replay(&st->log, seg, &c, r);
 	else
 		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "not checked: out of memory");
+	if (c.sum.found)
+		fus_stale_check(meta, c.block, c.sum.blocks, r);
 	free(seg);
 	free(c.buf);
 	free(c.block);

@@ -70,8 +70,8 @@ static int add_open(struct salvage *s, const struct fusion_sb *sb, const struct 
 		const bool valid = open->bitmap[i / 8] >> i % 8 & 1;
 		const u64 offset = (u64)i * FUSION_BLOCK_SECTORS;
 
-		rc = fus_salvage_add(s, start + offset, FUSION_BLOCK_SECTORS, valid ? PART_INTACT : hole,
-			 where + offset);
+		rc = fus_salvage_add(s, start + offset, FUSION_BLOCK_SECTORS,
+				     valid ? PART_INTACT : hole, where + offset);
 	}
 	return rc;
 }
@@ -99,9 +99,11 @@ static int add_extent(struct salvage *s, const struct fusion_sb *sb, const struc
 	if ((rb->doubt && rb->doubt[lext]) || is_outdated(word) || fusion_word_lost(word))
 		return fus_salvage_add(s, start, sb->extent_sectors, PART_LOST, 0);
 	if (fusion_names_shadow(word))
-		return fus_salvage_add(s, start, sb->extent_sectors, PART_SHADOW, slot_start(sb, word));
+		return fus_salvage_add(s, start, sb->extent_sectors, PART_SHADOW,
+				       slot_start(sb, word));
 	if (!fusion_word_mapped(word))
-		return fus_salvage_add(s, start, sb->extent_sectors, s->current ? PART_EMPTY : PART_UNKNOWN, 0);
+		return fus_salvage_add(s, start, sb->extent_sectors,
+				       s->current ? PART_EMPTY : PART_UNKNOWN, 0);
 	if (fusion_word_dev(word) != sb->role)
 		return fus_salvage_add(s, start, sb->extent_sectors, PART_LOST, 0);
 	if (fus_word_is_old(sb, word))

@@ -65,7 +65,7 @@ int fus_salvage_plan(const struct meta *meta, const struct rebuild *rb, struct s
 void fus_salvage_free(struct salvage *s);
 /* Take away what the slow member has of blocks that are stale; fus_salvage_plan() does that. */
 int fus_salvage_landing(const struct meta *meta, struct salvage *s);
-/* Add a part behind the others, or an older version of a lost one. Return: 0, or after a message. */
+/* Add a part behind the others, or an older version of a lost one. Return: as these. */
 int fus_salvage_add(struct salvage *s, u64 start, u64 sectors, enum part_kind kind, u64 where);
 int fus_salvage_add_stale(struct salvage *s, u64 start, u64 sectors, u64 where);
 /* The part that has this sector; NULL beyond the end. */
