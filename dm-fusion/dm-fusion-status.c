@@ -116,7 +116,9 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	if (lost)
 		DMEMIT(" lost %u %u", lost, partly);
 	if (fs->land.max)
-		DMEMIT(" log %u %u/%u", logged, segments, fs->land.max);
+		DMEMIT(" log %u %u/%u %llu %s", logged, segments, fs->land.max,
+		       READ_ONCE(fs->land.nr_drained),
+		       READ_ONCE(fs->land.broken) ? "stopped" : "ok");
 	if (!fusion_sb_has_old(&fs->sb))
 		return;
 	spin_lock_irq(&fs->lock);

@@ -97,6 +97,8 @@ test_open_set() {
 	valid 0 checkpoint fusionctl checkpoint --json --dry-run
 	valid 0 checkpoint fusionctl checkpoint data --json
 	same "checkpoints" "$(jq -c '[.sets[] | .checkpoint, .reason]' "$TMP/json")" '[true,null]'
+	valid 0 drain fusionctl drain data --json
+	valid 0 landing fusionctl landing data --json
 	sleep 2
 	valid 0 checkpoint fusionctl checkpoint --used-within 0 --json
 	same "checkpoints" "$(jq '.sets[0].checkpoint' "$TMP/json")" false

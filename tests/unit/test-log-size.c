@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "error.h"
-#include "landing.h"
+#include "landing-size.h"
 #include "log-set.h"
 #include "scan.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What check and dump say of a set with a landing log. All other verbs refuse it, and write
- * nothing.
+ * What check and dump say of a set with a landing log. Verbs that would lose what is in it refuse
+ * it, and write nothing.
  */
 #include "dump.h"
 #include "error.h"
@@ -436,7 +436,6 @@ static void refused(verb_fn *verb, struct args *a, const char *text)
 
 static void test_refused(void)
 {
-	static const char log[] = "has a landing log; this version can only check and dump such a";
 	char path[] = "/tmp/test-log.XXXXXX", *words[3];
 	const int fd = mkstemp(path);
 	struct args a = { .n = 2, .word = words };
@@ -457,11 +456,9 @@ static void test_refused(void)
 	fus_on_error(hear);
 	a.opt[OPT_YES] = "";
 	a.opt[OPT_FORCE] = "";
-	refused(cmd_repair, &a, log);
-	refused(cmd_release, &a, log);
-	refused(cmd_uuid, &a, log);
-	a.n = 1;
-	refused(cmd_salvage, &a, log);
+	refused(cmd_repair, &a, "has a landing log, which repair cannot rebuild; if the set cannot ");
+	refused(cmd_release, &a, "has a landing log; run fusionctl drain home while it is open, close ");
+	refused(cmd_uuid, &a, "cannot be given another uuid while it has ");
 	words[2] = words[1];
 	words[1] = words[0];
 	words[0] = path;

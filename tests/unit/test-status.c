@@ -183,10 +183,13 @@ static void test_end(void)
 		{ " homing 1 2 lost 3 3", 3, 3, 0, true },
 		{ " lost 12 0 old fast 8:1 4 5 0", 12, 0, 4, true },
 		{ " old fast 8:1 4 5 0", 0, 0, 4, true },
-		{ " lost 12 3 log 0 0/1", 12, 3, 0, true },
+		{ " lost 12 3 log 0 0/1 7 ok", 12, 3, 0, true },
 		{ " log 40", 0, 0, 0, false },
-		{ " log 40 3/2", 0, 0, 0, false },
-		{ " log 40 2/3 lost 1 1", 0, 0, 0, false },
+		{ " log 40 2/3", 0, 0, 0, false },
+		{ " log 40 2/3 4", 0, 0, 0, false },
+		{ " log 40 3/2 4 ok", 0, 0, 0, false },
+		{ " log 40 2/3 4 full", 0, 0, 0, false },
+		{ " log 40 2/3 4 ok lost 1 1", 0, 0, 0, false },
 		{ " lost 12", 0, 0, 0, false },
 		{ " lost 12 13", 0, 0, 0, false },
 		{ " lost 12 3 4", 0, 0, 0, false },
@@ -205,11 +208,15 @@ static void test_end(void)
 		REQUIRE_EQ(st.old.left, end[i].left);
 		REQUIRE_EQ(st.logs, !!strstr(end[i].text, " log "));
 	}
-	snprintf(line, sizeof(line), "%s log 40 2/3", begin);
+	snprintf(line, sizeof(line), "%s log 40 2/3 5 ok", begin);
 	REQUIRE(!fus_parse_status(line, &st));
 	REQUIRE_EQ(st.log_blocks, 40);
 	REQUIRE_EQ(st.log_segments, 2);
 	REQUIRE_EQ(st.log_most, 3);
+	REQUIRE_EQ(st.log_drained, 5);
+	REQUIRE(!st.log_stopped);
+	snprintf(line, sizeof(line), "%s log 40 3/3 5 stopped", begin);
+	REQUIRE(!fus_parse_status(line, &st) && st.log_stopped);
 }
 
 /* 100 % is all of it, and nothing less. */

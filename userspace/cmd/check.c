@@ -97,7 +97,7 @@ static void print_remedy(const struct meta *meta, const struct report *r)
 		return;
 	}
 	if (fus_has_landing(fus_meta_sb(meta, FAST))) {
-		puts("; this version cannot repair a set with a landing log");
+		puts("; such a set cannot be repaired, as it has a landing log");
 		return;
 	}
 	puts(fus_report_has(r, "past") ?

@@ -14,7 +14,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "host.h"
-#include "landing.h"
+#include "landing-size.h"
 #include "record.h"
 #include "role.h"
 #include "scan.h"

@@ -153,6 +153,16 @@ static int judge_foreign(const struct meta *meta)
 	return 0;
 }
 
+static int refuse_landing(const struct meta *meta)
+{
+	for (int dev = 0; dev < 2; dev++)
+		if (fus_meta_logs(&meta->m[dev]))
+			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "has a landing log, which "
+					"repair cannot rebuild; if the set cannot be opened, copy "
+					"what fusionctl salvage shows of each member");
+	return 0;
+}
+
 static int judge(struct plan *p, bool force)
 {
 	const struct fusion_sb *fast, *slow;
@@ -161,7 +171,9 @@ static int judge(struct plan *p, bool force)
 	const char *why;
 	int err, rc;
 
-	rc = fus_meta_refuse_unknown(meta);
+	rc = refuse_landing(meta);
+	if (!rc)
+		rc = fus_meta_refuse_unknown(meta);
 	if (!rc)
 		rc = fus_meta_refuse_old(meta, "repaired");
 	if (rc)

@@ -90,6 +90,18 @@ static int find_slow(struct losing *l, const char *word)
 	return rc;
 }
 
+/* Nothing tells which blocks were newer there, so the set would have older ones unnoticed. */
+static int refuse_landing(const struct meta *meta)
+{
+	const struct fusion_sb *sb = fus_meta_sb(meta, SLOW);
+
+	if (!sb || !(sb->incompat & FUSION_INCOMPAT_LANDING))
+		return 0;
+	return fus_fail(FC_REFUSED, sb->label, "had a landing log on its fast member, and it is "
+			"not known which of its small writes are lost; copy what fusionctl salvage "
+			"%s shows to a new set", meta->m[SLOW].o.path);
+}
+
 static int read_slow(struct losing *l)
 {
 	struct meta *meta = &l->meta;
@@ -98,8 +110,11 @@ static int read_slow(struct losing *l)
 	rc = fus_device_get(l->slow, &l->dev[SLOW]);
 	if (!rc)
 		rc = fus_offline_open(l->slow, OFFLINE_WRITE, &meta->m[0].o);
+	meta->landing = true;
 	if (!rc)
 		rc = fus_meta_read(meta);
+	if (!rc)
+		rc = refuse_landing(meta);
 	if (!rc)
 		rc = fus_meta_refuse_unknown(meta);
 	if (!rc)

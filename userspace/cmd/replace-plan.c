@@ -15,7 +15,7 @@
 #include "busy.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "landing.h"
+#include "landing-size.h"
 #include "meta.h"
 #include "new-set.h"
 #include "probe.h"

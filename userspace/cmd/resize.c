@@ -11,7 +11,7 @@
 #include "backup.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "landing.h"
+#include "landing-size.h"
 #include "pausing.h"
 #include "record.h"
 #include "role.h"

@@ -154,6 +154,7 @@ static int load(struct job *job, const char *word)
 	char path[PATH_MAX];
 	int rc;
 
+	meta->landing = true;
 	rc = find_left(word, path, sizeof(path));
 	/* another device on the member needs exclusive access to it */
 	if (!rc)
@@ -176,6 +177,9 @@ static int load(struct job *job, const char *word)
 	sb = fus_meta_sb(meta, job->dev);
 	fus_safe_text(job->label, sizeof(job->label), sb->label, FUSION_LABEL_SIZE,
 		      fus_utf8_output());
+	if (sb->role == FUSION_SLOW && sb->incompat & FUSION_INCOMPAT_LANDING)
+		fus_warn(job->label, "had a landing log on its fast member, and small writes that "
+			 "were only there are lost; what %s has may be older in such places", path);
 	job->file = meta->m[job->dev].o.file;
 	job->devno = meta->m[job->dev].o.devno;
 	rc = fus_rebuild_state(meta, job->dev, &job->rb);

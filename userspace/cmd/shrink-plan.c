@@ -8,6 +8,7 @@
 #include "device.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "landing-size.h"
 #include "open-content.h"
 #include "role.h"
 #include "size.h"
@@ -210,6 +211,26 @@ static int plan_by_member(struct shrinking *s, const char *text, uint64_t *lexts
 	return 0;
 }
 
+/* --landing: as many extents fewer as a log of that size has no slots. The members stay. */
+static int plan_for_landing(struct shrinking *s, const char *text, uint64_t *lexts,
+			    uint64_t *sectors)
+{
+	const struct fusion_sb *sb = &s->r.sb;
+	const uint64_t slots = room(sb, s->dev, part_of(sb, s->dev).slots);
+	uint32_t landing;
+	int rc;
+
+	rc = fus_landing_slots(text, sb, &landing);
+	if (rc)
+		return rc;
+	*lexts = slots - landing;
+	*sectors = shrink_sectors(sb, s->dev);
+	if (*lexts < sb->nr_lexts)
+		return 0;
+	return fus_fail(FC_REFUSED, s->r.name, "has room for that landing log already; close it, "
+			"and run fusionctl landing %s %s", s->r.name, text);
+}
+
 static int choose_member(struct shrinking *s, const char *text)
 {
 	struct device dev;
@@ -235,6 +256,7 @@ static int choose_member(struct shrinking *s, const char *text)
 int shrink_plan(struct shrinking *s, const struct args *a)
 {
 	const char *size = a->opt[OPT_SET_SIZE], *member = a->opt[OPT_MEMBER_SIZE];
+	const char *landing = a->opt[OPT_LANDING];
 	struct fusion_sb *sb = &s->r.sb;
 	const uint64_t extent = (uint64_t)sb->extent_sectors << 9;
 	struct fusion_misfit misfit;
@@ -244,13 +266,17 @@ int shrink_plan(struct shrinking *s, const struct args *a)
 	if (size && member)
 		return fus_fail(FC_USAGE, "--size", "and --member-size exclude each other; the one "
 				"follows from the other");
+	if (landing && (size || member || a->opt[OPT_MEMBER]))
+		return fus_fail(FC_USAGE, "--landing", "says by how much the set shrinks, and its "
+				"members stay as they are; leave the other options out");
 	rc = choose_member(s, a->opt[OPT_MEMBER]);
 	if (!rc)
 		rc = look_at_content(s);
 	if (!rc)
-		rc = check_content(s, size || member);
+		rc = check_content(s, size || member || landing);
 	if (!rc)
-		rc = member ? plan_by_member(s, member, &lexts, &sectors) :
+		rc = landing ? plan_for_landing(s, landing, &lexts, &sectors) :
+		     member ? plan_by_member(s, member, &lexts, &sectors) :
 		     plan_by_set(s, size, &lexts, &sectors);
 	if (rc)
 		return rc;

@@ -10,6 +10,7 @@
 #include "fusionctl.h"
 #include "health.h"
 #include "json.h"
+#include "landing-size.h"
 #include "open-set.h"
 #include "role.h"
 #include "set-json.h"
@@ -70,6 +71,8 @@ static struct json_object *log_json(const struct fusion_status *st)
 	fus_json_add_u64(o, "blocks", st->log_blocks);
 	fus_json_add_u64(o, "segments", st->log_segments);
 	fus_json_add_u64(o, "most", st->log_most);
+	fus_json_add_u64(o, "drained", st->log_drained);
+	fus_json_add_str(o, "state", fus_landing_state(st));
 	return o;
 }
 

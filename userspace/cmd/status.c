@@ -17,6 +17,7 @@
 #include "health.h"
 #include "host.h"
 #include "json.h"
+#include "landing-size.h"
 #include "list.h"
 #include "open-set.h"
 #include "output.h"
@@ -154,6 +155,22 @@ static void print_health(const struct set *set)
 	fus_set_health(set, print_more, text);
 }
 
+static void print_landing(const struct fusion_status *st)
+{
+	const uint64_t extent = st->extent_sectors << 9;
+	char logged[SIZE_TEXT], used[SIZE_TEXT], most[SIZE_TEXT], drained[SIZE_TEXT];
+
+	if (!st->logs)
+		return;
+	printf("landing  %s, for which the log takes %s of %s; %s drained%s\n",
+	       fus_size_text(logged, st->log_blocks * FUS_LANDING_BLOCK),
+	       fus_size_text(used, st->log_segments * extent),
+	       fus_size_text(most, st->log_most * extent),
+	       fus_size_text(drained, st->log_drained * FUS_LANDING_BLOCK),
+	       st->log_stopped ? "; STOPPED after an error" :
+	       st->log_segments == st->log_most ? "; full, so writes may go past it" : "");
+}
+
 /* While a member is being replaced. */
 static void print_old(const struct set *set)
 {
@@ -204,6 +221,7 @@ static void print_text(const struct set *set)
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
 	print_replica(st, !st->errors[SLOW] && !fus_device_gone(set->member[SLOW]));
 	protected_print(set);
+	print_landing(st);
 	print_old(set);
 	if (st->fence_slots)
 		printf("fence    %" PRIu64 " of %" PRIu64 " slots are not empty yet\n",

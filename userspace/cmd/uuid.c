@@ -202,7 +202,7 @@ int cmd_uuid(const struct args *a)
 	if (!rc && a->opt[OPT_JSON] && !a->opt[OPT_YES])
 		rc = fus_fail(FC_USAGE, "--json", "allows no question; add --yes");
 	if (!rc)
-		rc = fus_meta_open(2, a->word, true, &j.meta);
+		rc = fus_meta_open_landing(2, a->word, true, &j.meta);
 	if (rc)
 		return rc;
 	rc = fus_new_uuid_plan(&j.n, &j.meta);

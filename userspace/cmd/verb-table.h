@@ -84,6 +84,12 @@
 	     .opts = { O(PROFILE), O(NOW), O(DRY_RUN), O(JSON) },
 	     .min = 1, .max = 64, .root = true, .set = ANY_SET, .settings = ALL_SETTINGS),
 
+	VERB(landing, .words = "NAME [SIZE]",
+	     .summary = "show the landing log of a set, or turn it on or off",
+	     .example = "fusionctl landing data 8G",
+	     .opts = { O(DRY_RUN), O(JSON) },
+	     .min = 1, .max = 2, .root = true, .set = ANY_SET),
+
 	VERB(rename, .words = "NAME NEW",
 	     .summary = "give a set another name, open or closed",
 	     .example = "fusionctl rename data media",
@@ -99,7 +105,8 @@
 	VERB(shrink, .words = "NAME",
 	     .summary = "give up the end of a set and of a member, while in use",
 	     .example = "fusionctl shrink data --dry-run",
-	     .opts = { O(SET_SIZE), O(MEMBER), O(MEMBER_SIZE), O(YES), O(DRY_RUN), O(JSON) },
+	     .opts = { O(SET_SIZE), O(MEMBER), O(MEMBER_SIZE), O(LANDING), O(YES), O(DRY_RUN),
+		       O(JSON) },
 	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(replace, .words = "NAME OLD NEW | NAME --wait | NAME --abort | --lost NAME NEW",
@@ -146,6 +153,12 @@
 	     .example = "fusionctl checkpoint data",
 	     .opts = { O(USED_WITHIN), O(DRY_RUN), O(JSON) },
 	     .max = 1, .root = true, .set = OPEN_SET),
+
+	VERB(drain, .words = "NAME",
+	     .summary = "copy the landing log of a set to its slow member",
+	     .example = "fusionctl drain data",
+	     .opts = { O(JSON) },
+	     .min = 1, .max = 1, .root = true, .set = OPEN_SET),
 
 	VERB(map, .words = "NAME",
 	     .summary = "draw where the data lies and how hot it is",

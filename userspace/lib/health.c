@@ -98,6 +98,9 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 	if (st->errors[SLOW])
 		FOUND(HEALTH_WARNING, ERRORS_REMEDY, "the slow member has failed I/O since the set "
 		      "was opened");
+	if (st->log_stopped)
+		FOUND(HEALTH_WARNING, "see dmesg; drain and close the set, and open it again",
+		      "its landing log has stopped after an error");
 	if (st->old.unreadable)
 		FOUND(HEALTH_WARNING, "see fusionctl help replace", "extents on the old member "
 		      "cannot be read");

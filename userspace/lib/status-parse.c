@@ -121,8 +121,12 @@ static const char *parse_log(const char **p, struct fusion_status *st)
 		return NULL;
 	next_word(p, word, sizeof(word));
 	if (!next_number(p, ' ', &st->log_blocks) ||
-	    !next_pair(p, &st->log_segments, &st->log_most) || st->log_segments > st->log_most)
+	    !next_pair(p, &st->log_segments, &st->log_most) || st->log_segments > st->log_most ||
+	    !next_number(p, ' ', &st->log_drained) || !next_word(p, word, sizeof(word)))
 		return "bad landing log";
+	st->log_stopped = !strcmp(word, "stopped");
+	if (!st->log_stopped && strcmp(word, "ok"))
+		return "bad state of the landing log";
 	st->logs = true;
 	return NULL;
 }

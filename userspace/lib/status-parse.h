@@ -44,6 +44,8 @@ struct fusion_status {
 	bool logs;			/* it has a landing log: the next ones count */
 	uint64_t log_blocks;		/* that have their newest content there */
 	uint64_t log_segments, log_most;	/* fast slots that it takes, and may take */
+	uint64_t log_drained;			/* blocks copied to the slow member */
+	bool log_stopped;			/* no write gets into it, after an error */
 	struct {
 		int role;		/* of the old member, or -1: the next ones are zero */
 		uint64_t left, total;	/* extents that lie on it, and did in the beginning */

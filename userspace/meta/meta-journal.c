@@ -170,6 +170,9 @@ static int apply_one(void *ctx, const struct fusion_record *rec)
 {
 	const struct one_ctx *c = ctx;
 
+	/* of a landing log that was turned off since */
+	if (fusion_op_is_landing(rec->op) && !fus_has_landing(&c->meta->geo[c->dev]))
+		return 0;
 	return c->fn(c->ctx, c->t, rec);
 }
 
@@ -183,7 +186,7 @@ int fus_journal_apply(const struct meta *meta, int dev, const struct meta_txn *t
 	};
 
 	/* from before, perhaps: as fus_meta_read() */
-	sb.incompat |= FUSION_INCOMPAT_DAMAGED;
+	sb.incompat |= FUSION_INCOMPAT_DAMAGED | (dev == FAST ? FUSION_INCOMPAT_LANDING : 0);
 	sb.replay_seq = t->seq;
 	sb.replay_txn = t->txn;
 	sb.replay_csum = t->prev_csum;

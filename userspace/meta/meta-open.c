@@ -215,12 +215,17 @@ int fus_meta_open(int nr, char **word, bool writable, struct meta *meta)
 	return open_meant(nr, word, writable, false, fus_meta_read, meta);
 }
 
+int fus_meta_open_landing(int nr, char **word, bool writable, struct meta *meta)
+{
+	return open_meant(nr, word, writable, true, fus_meta_read, meta);
+}
+
 int fus_meta_open_to_look(int nr, char **word, struct meta *meta)
 {
-	return open_meant(nr, word, false, true, fus_meta_read, meta);
+	return fus_meta_open_landing(nr, word, false, meta);
 }
 
 int fus_meta_open_supers(int nr, char **word, bool writable, struct meta *meta)
 {
-	return open_meant(nr, word, writable, false, fus_meta_read_supers, meta);
+	return open_meant(nr, word, writable, true, fus_meta_read_supers, meta);
 }

@@ -22,7 +22,7 @@ static const char *unknown_text(const struct fusion_sb *sb, char *text)
 {
 	if (!has_landing_log(sb))
 		return fusion_sb_unknown(sb, text);
-	return strcpy(text, "has a landing log");
+	return strcpy(text, "has a landing log, which may have flushed data");
 }
 
 const char *fus_meta_copy_why(const struct meta_copy *c, char *text)
@@ -54,6 +54,13 @@ bool fus_meta_in_transit(const struct meta_member *m)
 	return c && fusion_sb_in_transit(&c->sb);
 }
 
+bool fus_meta_logs(const struct meta_member *m)
+{
+	const struct meta_copy *c = fus_meta_unknown_copy(m);
+
+	return c && has_landing_log(&c->sb);
+}
+
 int fus_meta_refuse_unknown(const struct meta *meta)
 {
 	char text[FUSION_UNKNOWN_TEXT];
@@ -63,10 +70,12 @@ int fus_meta_refuse_unknown(const struct meta *meta)
 		if (!fus_meta_is_unknown(&meta->m[dev], text))
 			continue;
 		sb = &fus_meta_unknown_copy(&meta->m[dev])->sb;
+		if (has_landing_log(sb))
+			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "has a landing log; run "
+					"fusionctl drain %s while it is open, close it, and run "
+					"fusionctl landing %s 0 first", sb->label, sb->label);
 		return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; %s", text,
-				has_landing_log(sb) ? "this version can only check and dump such a "
-						      "set, use a newer fusionctl" :
-						      fus_unknown_remedy(sb));
+				fus_unknown_remedy(sb));
 	}
 	return 0;
 }

@@ -300,6 +300,15 @@ void fus_meta_next(const struct meta *meta, const struct meta_state *st, bool go
 	set_epochs(meta, sb);
 }
 
+bool fus_meta_has_room(const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_state *st)
+{
+	const struct fusion_sb *is = fus_meta_sb(meta, sb->role);
+	const u64 end = sb->replay_seq + fus_meta_open_blocks(sb, st);
+
+	return end - is->replay_seq <= is->journal_blocks[sb->role];
+}
+
 int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st)
 {

@@ -29,6 +29,7 @@
  * window.c		the content of a closed set, as far as libblkid looks at it
  * settings-closed.c	settings of a closed set: settings-closed.h
  * old-member.c		the disks of a member that is replaced: old-member.h
+ * landing-change.c	another size of the landing log: landing-change.h
  * lost.c		a set whose fast member is lost goes on with another one: lost.h
  * new-uuid.c		another uuid for a closed set: new-uuid.h
  * new-uuid-write.c	the steps of that
@@ -188,6 +189,8 @@ bool fus_meta_is_unknown(const struct meta_member *m, char *text);
 bool fus_meta_in_transit(const struct meta_member *m);
 /* Return: whether the device has a valid block of this member, other than a superblock. */
 bool fus_meta_has_blocks(const struct meta *meta, int dev);
+/* Return: whether it is of a set with a landing log, which is all that is not known of it. */
+bool fus_meta_logs(const struct meta_member *m);
 /* Fails if either is of another version, or in transit. */
 int fus_meta_refuse_unknown(const struct meta *meta);
 
@@ -229,9 +232,11 @@ void fus_sb_of_peer(const struct fusion_sb *sb, struct fusion_sb *peer);
  * out: meta->m[].o.fd is -1.
  */
 int fus_meta_open(int nr, char **word, bool writable, struct meta *meta);
-/* The same, only to look at it: a set may have a landing log. */
+/* The same, and a set may have a landing log. */
+int fus_meta_open_landing(int nr, char **word, bool writable, struct meta *meta);
+/* The same, only to look at it. */
 int fus_meta_open_to_look(int nr, char **word, struct meta *meta);
-/* The same as the first, and read the superblocks only. */
+/* The same, but read the superblocks only. */
 int fus_meta_open_supers(int nr, char **word, bool writable, struct meta *meta);
 /* Fails if one is of a disk that is no member yet, or no longer. */
 int fus_meta_refuse_apart(const struct meta *meta);
@@ -440,6 +445,9 @@ int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
 		     const struct meta_state *st);
 /* the same with the bitmaps behind it, for which the journal needs this number of blocks; */
 u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st);
+/* Return: whether the new ring leaves the chain alone that is in force until then. */
+bool fus_meta_has_room(const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_state *st);
 int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st);
 /* those bitmaps alone; */

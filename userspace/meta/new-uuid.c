@@ -74,7 +74,7 @@ static int check_super(const struct new_uuid *n, const struct fusion_sb *sb)
 	const char *path = path_of(n, sb->role);
 	char text[FUSION_UNKNOWN_TEXT];
 
-	if (*fusion_sb_unknown(sb, text))
+	if (*fusion_sb_unknown_landing(sb, text))
 		return fus_fail(FC_REFUSED, path, "%s; use a newer fusionctl and dm-fusion", text);
 	if (sb->compat)
 		return fus_fail(FC_REFUSED, path, "has features of a newer version; use a newer "
@@ -114,13 +114,9 @@ static int check_all(const struct new_uuid *n)
 	       see_check(n, FC_DAMAGED, path_of(n, FAST), text) : 0;
 }
 
-/* Return: whether the new ring leaves the chain alone that is in force until then. */
 static bool has_room(const struct new_uuid *n, int dev)
 {
-	const struct fusion_sb *is = fus_meta_sb(n->meta, dev), *sb = &n->sb[dev];
-	const u64 end = sb->replay_seq + fus_meta_open_blocks(sb, &n->st);
-
-	return end - is->replay_seq <= is->journal_blocks[dev];
+	return fus_meta_has_room(n->meta, &n->sb[dev], &n->st);
 }
 
 /* -- the plan -------------------------------------------------------------------------------- */
@@ -153,6 +149,9 @@ static int begin(struct new_uuid *n)
 		rc = check_super(n, slow);
 	if (!rc)
 		rc = check_all(n);
+	/* its batches have the old uuid */
+	if (!rc)
+		rc = fus_meta_refuse_logged(n->meta, "given another uuid");
 	if (!rc)
 		rc = load_map(n);
 	if (rc)
@@ -230,7 +229,7 @@ static int resume(struct new_uuid *n, const struct fusion_sb *slow)
 	n->sb[FAST].self = slow->peer;
 	n->sb[FAST].peer = slow->self;
 	n->sb[SLOW] = *slow;
-	n->sb[SLOW].incompat = 0;
+	n->sb[SLOW].incompat = n->sb[FAST].incompat & FUSION_INCOMPAT_LANDING;
 	n->sb[SLOW].generation = next_generation(&n->meta->m[SLOW]);
 	n->sb[SLOW].peer_at = (struct fusion_progress){ 0 };
 	set_uuids(n->sb, slow->set_uuid, slow->peer_uuid, slow->dev_uuid);

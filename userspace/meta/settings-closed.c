@@ -64,7 +64,7 @@ static int check_clean(const struct meta *meta, const char *name)
 		return fus_fail(FC_MEMBER, meta->m[dev].o.path, "is from the past, or lost writes; "
 				"see fusionctl check %s", name);
 	for (dev = 0; dev < 2; dev++) {
-		if (*fusion_sb_unknown(sb[dev], text))
+		if (*fusion_sb_unknown_landing(sb[dev], text))
 			return fus_fail(FC_REFUSED, name, "%s, and can only be opened read-only; "
 					"use a newer fusionctl and dm-fusion", text);
 		if (!fusion_sb_lasts(sb[dev]))
@@ -123,6 +123,11 @@ int fus_settings_write(struct closed *closed, struct settings *s, const struct s
 	struct fusion_sb *sb = &closed->meta.geo[FAST];
 	int rc;
 
+	for (unsigned int i = 0; i < nr; i++)
+		if (to[i].which == FUSION_SET_SHADOW_AGE && to[i].value && fus_has_landing(sb))
+			return fus_fail(FC_REFUSED, s->name, "has a landing log, and such a set "
+					"has no shadow_age; run fusionctl landing %s 0 first",
+					s->name);
 	for (; nr--; to++)
 		fusion_sb_keep(sb, to->which, !to->is_default, to->value);
 	rc = put(closed, sb);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The landing log of a set: its size as users write it, and what cannot be done with one. */
-#ifndef LANDING_H
-#define LANDING_H
+#ifndef LANDING_SIZE_H
+#define LANDING_SIZE_H
 
 #include <stdint.h>
 
 struct fusion_sb;
+struct fusion_status;
 
+/* Bytes of a block of the log. */
+#define FUS_LANDING_BLOCK	4096U
 /* The fewest slots that make a log: one is being filled while others are emptied. */
 #define FUS_MIN_LANDING	4U
 
@@ -15,6 +18,8 @@ struct fusion_sb;
  * layout. Exit code; not all of it needs to be free.
  */
 int fus_landing_slots(const char *text, const struct fusion_sb *sb, uint32_t *slots);
+/* Of an open set with a log: "ok", "full" if writes go past it, or "stopped" after an error. */
+const char *fus_landing_state(const struct fusion_status *st);
 /* Fails if the set has a landing log. @verb: what it cannot do then: "grow", "be released". */
 int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb);
 

@@ -3,11 +3,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "landing.h"
+#include "landing-size.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "setting.h"
 #include "size.h"
+#include "status-parse.h"
 #include "dm-fusion-landing.h"
 
 static const char *slots_text(char buf[SIZE_TEXT], const struct fusion_sb *sb, u32 slots)
@@ -57,10 +58,16 @@ int fus_landing_slots(const char *text, const struct fusion_sb *sb, u32 *slots)
 	return 0;
 }
 
+const char *fus_landing_state(const struct fusion_status *st)
+{
+	return st->log_stopped ? "stopped" : st->log_segments == st->log_most ? "full" : "ok";
+}
+
 int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb)
 {
 	if (!(sb->incompat & FUSION_INCOMPAT_LANDING))
 		return 0;
-	return fus_fail(FC_REFUSED, name, "cannot %s while it has a landing log; copy its "
-			"data to a set without one", verb);
+	return fus_fail(FC_REFUSED, name, "cannot %s while it has a landing log; run "
+			"fusionctl drain %s, close it, and run fusionctl landing %s 0", verb, name,
+			name);
 }

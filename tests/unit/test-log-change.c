@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The landing log of a closed set is turned off and on again, with the power cut at any write: each
+ * leaves a good set with the log of before, or the one of after, and the same map.
+ */
+#include "cut.h"
+#include "error.h"
+#include "landing-change.h"
+#include "landing-size.h"
+#include "log-set.h"
+#include "new-uuid.h"
+#include "dm-fusion-settings.h"
+
+static struct log_set l;
+static u8 *before[2];
+static size_t kept[2];
+
+static void keep(void)
+{
+	for (int dev = 0; dev < 2; dev++)
+		memcpy(before[dev], l.im.mem[dev], kept[dev]);
+}
+
+static void put_back(void)
+{
+	for (int dev = 0; dev < 2; dev++)
+		memcpy(l.im.mem[dev], before[dev], kept[dev]);
+}
+
+/* Closed; the log has no block, or @batches, and segments that the journal lists. */
+static void begin(u64 seed, u32 batches)
+{
+	log_set_make(&l, seed);
+	for (u32 i = 0; i < batches; i++)
+		log_batch(&l.g, 2);
+	log_land(&l.g);
+	log_set_write(&l);
+	image_close(&l.im);
+	log_set_record(&l);
+	for (int dev = 0; dev < 2; dev++) {
+		const struct fusion_sb *sb = &l.im.side[dev].sb;
+
+		kept[dev] = fusion_slot_sector(sb, dev, dev == FAST ? 0 : sb->slow_first_slot) << 9;
+		before[dev] = malloc(kept[dev]);
+	}
+	keep();
+}
+
+static void end(void)
+{
+	free(before[FAST]);
+	free(before[SLOW]);
+	log_set_free(&l);
+}
+
+static void open_set(bool writable, struct meta *meta)
+{
+	char *path[2] = { l.im.path[FAST], l.im.path[SLOW] };
+
+	REQUIRE(!fus_meta_open_landing(2, path, writable, meta), "%s", fus_last_error()->what);
+}
+
+/* Return: whether it was written whole. */
+static bool change(const char *size, unsigned int writes)
+{
+	struct landing_change c;
+	struct meta meta;
+	int rc;
+
+	open_set(true, &meta);
+	rc = fus_landing_look(&c, &meta);
+	if (!rc)
+		rc = fus_landing_plan(&c, size);
+	REQUIRE(!rc, "%s: %s", fus_last_error()->subject, fus_last_error()->what);
+	cut_at(writes);
+	rc = fus_landing_write(&c);
+	cut_over();
+	REQUIRE(!rc || cut.dead);
+	fus_landing_end(&c);
+	fus_meta_free(&meta);
+	return !rc;
+}
+
+static void refuses(const char *size, int code, const char *what, const char *remedy)
+{
+	struct landing_change c;
+	struct meta meta;
+	int rc;
+
+	open_set(true, &meta);
+	rc = fus_landing_look(&c, &meta);
+	if (!rc)
+		rc = fus_landing_plan(&c, size);
+	REQUIRE_EQ(rc, code);
+	REQUIRE(strstr(fus_last_error()->what, what), "%s", fus_last_error()->what);
+	REQUIRE(strstr(fus_last_error()->remedy, remedy), "%s", fus_last_error()->remedy);
+	fus_landing_end(&c);
+	fus_meta_free(&meta);
+	for (int dev = 0; dev < 2; dev++)
+		REQUIRE(!memcmp(l.im.mem[dev], before[dev], kept[dev]));
+}
+
+/*
+ * After a cut, a superblock copy may be torn, the heat be of two times, and the log of the replica
+ * begin again half-way.
+ */
+static void require_good(const struct report *r, bool cut_short)
+{
+	REQUIRE(!r->count[LEVEL_ERROR] && (cut_short || !r->count[LEVEL_WARNING]), "%s: %s",
+		fus_report_worst(r)->what, fus_report_worst(r)->text);
+	for (u32 i = 0; i < r->nr; i++)
+		REQUIRE(r->f[i].level < LEVEL_WARNING || !strcmp(r->f[i].what, "superblock") ||
+			!strcmp(r->f[i].what, "heat") || (r->f[i].dev == SLOW && !strcmp(r->f[i].what, "replica")), "%s: %s",
+			r->f[i].what, r->f[i].text);
+}
+
+/* Return: slots of the log. */
+static u32 require_set(bool cut_short)
+{
+	const struct fusion_sb *fast, *slow;
+	struct report r = { 0 };
+	struct meta_state st;
+	struct meta meta;
+	const char *why;
+	u32 slots;
+
+	open_set(false, &meta);
+	fus_meta_check(&meta, &r);
+	require_good(&r, cut_short);
+	fus_report_free(&r);
+	fast = fus_meta_sb(&meta, FAST);
+	slow = fus_meta_sb(&meta, SLOW);
+	REQUIRE(!fusion_sb_match(fast, slow, &why), "%s", why);
+	REQUIRE_EQ(fast->nr_lexts, l.im.side[0].sb.nr_lexts);
+	REQUIRE(fast->flags & FUSION_SB_CLEAN);
+	REQUIRE(cut_short || fast->incompat == slow->incompat);
+	slots = fast->landing_slots;
+	REQUIRE(!fus_state_init(&st, fast->nr_lexts));
+	REQUIRE(fus_state_load(&meta, fast, &st, NULL));
+	REQUIRE_EQ(st.nr_open, l.im.nr_open);
+	REQUIRE(!memcmp(st.word, l.im.word, st.nr_lexts * sizeof(*st.word)));
+	for (u32 i = 0; i < st.nr_open; i++)
+		REQUIRE(!memcmp(st.open[i]->bitmap, l.im.bitmap[st.open[i]->lext],
+				fusion_bitmap_bytes(fast->extent_sectors)));
+	fus_state_free(&st);
+	fus_meta_free(&meta);
+	return slots;
+}
+
+static char size_of[32];
+
+/* So many slots, as users write it. */
+static const char *size(u32 slots)
+{
+	snprintf(size_of, sizeof(size_of), "%llu",
+		 (unsigned long long)slots * l.im.side[0].sb.extent_sectors * 512);
+	return size_of;
+}
+
+/* Nothing of the log is left to mislead a repair, which reads older transactions as well. */
+static void require_repairable(void)
+{
+	const struct fusion_sb *fast;
+	struct rebuild rb;
+	struct meta meta;
+
+	open_set(false, &meta);
+	fast = fus_meta_sb(&meta, FAST);
+	meta.m[FAST].set[fast->active_set].block[0].why = "damaged";
+	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
+	REQUIRE(!rb.exact);
+	REQUIRE_EQ(rb.st.log.nr, 0);
+	REQUIRE_EQ(rb.nr[DOUBT_LOST], 0);
+	REQUIRE(!memcmp(rb.st.word, l.im.word, rb.st.nr_lexts * sizeof(*rb.st.word)));
+	fus_rebuild_free(&rb);
+	fus_meta_free(&meta);
+}
+
+static void test_whole(void)
+{
+	begin(60, 0);
+	REQUIRE_EQ(require_set(false), LOG_SLOTS);
+	REQUIRE(change("0", ~0U));
+	REQUIRE_EQ(require_set(false), 0);
+	require_repairable();
+	REQUIRE(change(size(LOG_SLOTS), ~0U));
+	REQUIRE_EQ(require_set(false), LOG_SLOTS);
+	REQUIRE(change(size(FUS_MIN_LANDING), ~0U));
+	REQUIRE_EQ(require_set(false), FUS_MIN_LANDING);
+	end();
+}
+
+/* At each write. */
+static void test_cut(u32 was, u32 is)
+{
+	unsigned int seen[2] = { 0 }, writes = 0;
+
+	begin(61, 0);
+	if (was != LOG_SLOTS)
+		REQUIRE(change(size(was), ~0U));
+	keep();
+	REQUIRE_EQ(require_set(false), was);
+	for (; !change(size(is), writes); writes++)
+		put_back();
+	REQUIRE_EQ(require_set(false), is);
+	for (unsigned int n = 0; n < 3 * writes; n++) {
+		u32 slots;
+
+		put_back();
+		cut.seed = n;
+		REQUIRE(!change(size(is), n % writes));
+		slots = require_set(true);
+		REQUIRE(slots == was || slots == is);
+		seen[slots == is]++;
+		REQUIRE(slots == is || change(size(is), ~0U));
+		REQUIRE_EQ(require_set(slots == is), is);
+	}
+	printf("# %u cuts: %u left the old log, %u the new one\n", 3 * writes, seen[0], seen[1]);
+	REQUIRE(seen[0] && seen[1]);
+	end();
+}
+
+static void test_cut_off(void)
+{
+	test_cut(LOG_SLOTS, 0);
+}
+
+static void test_cut_on(void)
+{
+	test_cut(0, LOG_SLOTS);
+}
+
+/* -- what is refused ------------------------------------------------------------------------- */
+
+static void test_full(void)
+{
+	struct new_uuid n;
+	struct meta meta;
+
+	begin(62, 3);
+	refuses("0", FC_REFUSED, "cannot be given another landing log while it has 24K in its "
+		"landing log", "open it, run fusionctl drain home, and close it");
+	refuses("much", FC_USAGE, "not a size", "");
+	open_set(true, &meta);
+	REQUIRE_EQ(fus_new_uuid_plan(&n, &meta), FC_REFUSED);
+	REQUIRE(strstr(fus_last_error()->what, "cannot be given another uuid while it has 24K"),
+		"%s", fus_last_error()->what);
+	fus_new_uuid_end(&n);
+	fus_meta_free(&meta);
+	end();
+}
+
+static void test_refused(void)
+{
+	struct fusion_sb *sb = &l.im.side[FAST].sb;
+
+	begin(63, 0);
+	refuses("50%", FC_REFUSED, "has room for a landing log of only ", "fusionctl shrink ");
+	fusion_sb_keep(sb, FUSION_SET_SHADOW_AGE, true, 180);
+	sb->generation++;
+	image_super(&l.im, FAST);
+	keep();
+	refuses(size(LOG_SLOTS - 1), FC_REFUSED, "has shadow_age", "shadow_age=never first");
+	sb->flags &= ~FUSION_SB_CLEAN;
+	sb->generation++;
+	image_super(&l.im, FAST);
+	keep();
+	refuses("0", FC_REFUSED, "was not closed cleanly", "fusionctl close");
+	end();
+}
+
+/* -- another uuid ---------------------------------------------------------------------------- */
+
+static bool renew(unsigned int writes)
+{
+	struct new_uuid n;
+	struct meta meta;
+	int rc;
+
+	open_set(true, &meta);
+	rc = fus_new_uuid_plan(&n, &meta);
+	REQUIRE(!rc, "%s: %s", fus_last_error()->subject, fus_last_error()->what);
+	cut_at(writes);
+	rc = fus_new_uuid_write(&n);
+	cut_over();
+	fus_new_uuid_end(&n);
+	fus_meta_free(&meta);
+	return !rc;
+}
+
+/* A set with an empty log keeps the slots for it, also if that was interrupted. */
+static void test_uuid(void)
+{
+	unsigned int writes = 0;
+
+	begin(64, 0);
+	for (; !renew(writes); writes++)
+		put_back();
+	REQUIRE_EQ(require_set(false), LOG_SLOTS);
+	for (unsigned int n = 0; n < writes; n++) {
+		put_back();
+		cut.seed = n;
+		REQUIRE(!renew(n));
+		REQUIRE(renew(~0U));
+		REQUIRE_EQ(require_set(false), LOG_SLOTS);
+	}
+	end();
+}
+
+static const struct unit_test tests[] = {
+	{ "log, change: off, on, and another size", test_whole },
+	{ "log, change: power fails while it is turned off", test_cut_off },
+	{ "log, change: power fails while it is turned on", test_cut_on },
+	{ "log, change: a log that is not empty", test_full },
+	{ "log, change: what else is refused", test_refused },
+	{ "log, change: another uuid", test_uuid },
+};
+
+UNIT_TESTS(tests)

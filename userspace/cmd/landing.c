@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Verb landing: show the landing log of a set; of a closed one, turn it on or off. */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+#include "fusionctl.h"
+#include "json.h"
+#include "landing-change.h"
+#include "landing-size.h"
+#include "open-set.h"
+#include "output.h"
+#include "record.h"
+#include "size.h"
+#include "super.h"
+#include "verb.h"
+
+struct job {
+	char name[128];
+	char uuid[UUID_TEXT];
+	bool open, dry_run, changes;
+	uint64_t was, bytes;		/* its size, and as it is or would be */
+	uint64_t logged;		/* what is in it */
+};
+
+static void take_open(struct job *j, const struct set *set)
+{
+	const struct fusion_status *st = &set->st;
+
+	j->open = true;
+	snprintf(j->name, sizeof(j->name), "%s", set->m.name);
+	snprintf(j->uuid, sizeof(j->uuid), "%s", fus_dm_set_uuid(&set->m));
+	j->was = st->log_most * (st->extent_sectors << 9);
+	j->bytes = j->was;
+	j->logged = st->log_blocks * FUS_LANDING_BLOCK;
+}
+
+static void take_closed(struct job *j, const struct landing_change *c)
+{
+	const struct fusion_sb *sb = fus_meta_sb(c->meta, FAST);
+	const uint64_t extent = (uint64_t)sb->extent_sectors << 9;
+
+	snprintf(j->name, sizeof(j->name), "%s", sb->label);
+	fus_uuid_text(j->uuid, sb->set_uuid);
+	j->was = sb->landing_slots * extent;
+	j->bytes = c->slots * extent;
+	j->logged = c->blocks * FUS_LANDING_BLOCK;
+	j->changes = j->was != j->bytes;
+}
+
+/* -- output ---------------------------------------------------------------------------------- */
+
+static void print_text(const struct job *j)
+{
+	char size[SIZE_TEXT], logged[SIZE_TEXT], was[SIZE_TEXT];
+
+	fus_size_text(size, j->bytes);
+	fus_size_text(was, j->was);
+	if (!j->changes && !j->bytes)
+		printf("%s: has no landing log\n", j->name);
+	else if (!j->changes)
+		printf("%s: has a landing log of %s, with %s in it\n", j->name, size,
+		       fus_size_text(logged, j->logged));
+	else if (!j->bytes)
+		printf("%s: its landing log of %s %s turned off; to use the room, open it and run "
+		       "fusionctl grow %s\n", j->name, was, j->dry_run ? "would be" : "is",
+		       j->name);
+	else
+		printf("%s: %s a landing log of %s; if the fast member is lost, small writes that "
+		       "are not on the slow one yet are lost with it\n", j->name,
+		       j->dry_run ? "would have" : "has", size);
+}
+
+static void print(const struct job *j, bool json)
+{
+	struct json_object *o;
+
+	if (!json) {
+		print_text(j);
+		return;
+	}
+	o = fus_json_base();
+	fus_json_add_bool(o, "dry_run", j->dry_run);
+	fus_json_add_str(o, "name", j->name);
+	fus_json_add_str(o, "set_uuid", j->uuid);
+	fus_json_add_bool(o, "open", j->open);
+	fus_json_add_u64(o, "old_bytes", j->was);
+	fus_json_add_u64(o, "bytes", j->bytes);
+	fus_json_add_u64(o, "logged_bytes", j->logged);
+	print_json(o, false);
+}
+
+/* -- a closed set ---------------------------------------------------------------------------- */
+
+static int write_it(struct landing_change *c)
+{
+	int rc, lock;
+
+	rc = fus_meta_hold(c->meta, &lock);
+	if (rc)
+		return rc;
+	rc = fus_landing_write(c);
+	if (!rc) {
+		fus_meta_keep_closed(c->meta);
+		fus_meta_backup(c->meta);
+	}
+	fus_run_unlock(&lock);
+	return rc;
+}
+
+static int of_closed(struct job *j, char *name, const char *size)
+{
+	struct landing_change c;
+	struct meta meta;
+	int rc;
+
+	rc = fus_meta_open_landing(1, &name, size && !j->dry_run, &meta);
+	if (rc)
+		return rc;
+	rc = fus_landing_look(&c, &meta);
+	if (!rc && size)
+		rc = fus_landing_plan(&c, size);
+	if (!rc)
+		take_closed(j, &c);
+	if (!rc && j->changes && !j->dry_run)
+		rc = write_it(&c);
+	fus_landing_end(&c);
+	fus_meta_free(&meta);
+	return rc;
+}
+
+/* -------------------------------------------------------------------------------------------- */
+
+int cmd_landing(const struct args *a)
+{
+	const char *size = a->n > 1 ? a->word[1] : NULL;
+	struct job j = { .dry_run = a->opt[OPT_DRY_RUN] };
+	bool found = false;
+	struct set set;
+	int rc = 0;
+
+	if (fus_valid_name(a->word[0]))
+		rc = fus_set_get_if_open(a->word[0], &set, &found);
+	if (!rc && found) {
+		take_open(&j, &set);
+		fus_set_put(&set);
+		if (size)
+			rc = fus_fail(FC_BUSY, j.name, "is open, and its landing log can only "
+				      "change while it is closed; run fusionctl %s %s first",
+				      j.logged ? "drain" : "close", j.name);
+	} else if (!rc) {
+		rc = of_closed(&j, a->word[0], size);
+	}
+	if (!rc)
+		print(&j, a->opt[OPT_JSON]);
+	return rc;
+}
