@@ -157,6 +157,7 @@ static bool fusion_beat_in_use(struct fusion *fs)
 	return used || fs->txns.running->nr || !list_empty(&fs->opens.dirty) ||
 	       fs->commit.running || !bio_list_empty(&fs->commit.waiters) ||
 	       !bio_list_empty(&fs->worker.deferred) || !bio_list_empty(&fs->worker.parked) ||
+	       !bio_list_empty(&fs->worker.landing) ||
 	       !list_empty(&fs->opens.ready) || fs->opens.nr_fills || fs->mover.in_flight ||
 	       fs->slots.discards[FUSION_FAST].in_flight ||
 	       fs->slots.discards[FUSION_SLOW].in_flight ||

@@ -77,6 +77,13 @@ static inline void fusion_pin(struct fusion *fs, struct fusion_io *io, struct bi
 	this_cpu_inc(fs->stats->ios[fusion_disk_dev(fs, disk)][op_is_write(bio_op(bio))]);
 }
 
+/* It was not sent after all, and is no longer in its epoch: it will be pinned again. */
+static inline void fusion_unpin(struct fusion *fs, struct fusion_io *io)
+{
+	this_cpu_inc(fs->stats->done[fusion_disk_dev(fs, io->disk)]);
+	fusion_leave(fs, io);
+}
+
 /* Remap @bio to its place in the slot of @word. */
 static inline void fusion_remap(struct fusion *fs, struct bio *bio, u32 word)
 {

@@ -40,6 +40,7 @@ struct fusion_io {
  * struct fusion_worker - bios that map() has deferred
  * @deferred: bios for the worker
  * @parked: bios that wait for fusion_unpark()
+ * @landing: bios that wait for fusion_land_wake()
  * @work: the worker
  * @wq: queue of @work
  * @clones: for clones of bios, as of reads with holes
@@ -49,6 +50,7 @@ struct fusion_io {
 struct fusion_worker {
 	struct bio_list deferred;
 	struct bio_list parked;
+	struct bio_list landing;
 	struct work_struct work;
 	struct workqueue_struct *wq;
 	struct bio_set clones;

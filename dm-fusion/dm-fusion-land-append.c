@@ -31,19 +31,11 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio)
 
 /* -- positions: land->lock is held --------------------------------------------------------- */
 
-/* The place of a segment that is durably open, or FUSION_LAND_NONE. */
-static u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
-{
-	u32 i;
-
-	for (i = 0; i < land->max; i++)
-		if (land->segment[i].state == FUSION_LAND_LISTED && land->segment[i].segno == segno)
-			return i;
-	return FUSION_LAND_NONE;
-}
-
-/* Begin another batch. Return: it, or NULL if there is no room, or none to be had. */
-static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs)
+/*
+ * Begin another batch, for @nr blocks or more. Return: it, or NULL if there is no room, or none to
+ * be had.
+ */
+static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs, u32 nr)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b;
@@ -62,6 +54,8 @@ static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs)
 		WRITE_ONCE(land->appends, false);
 		return NULL;
 	}
+	if (land->at.pos + 1 + nr > fusion_segment_room(&fs->sb))
+		return NULL;
 	b = &land->batch[(land->first_batch + land->nr_batches++) % FUSION_LAND_BATCHES];
 	b->seq = ++land->at.seq;
 	b->place = land->at_place;
@@ -79,8 +73,8 @@ static u32 fusion_land_left(const struct fusion *fs, const struct fusion_land_ba
 	return min(FUSION_BATCH_BLOCKS - b->count, fusion_segment_room(&fs->sb) - fs->land.at.pos);
 }
 
-/* The batch that takes the next block, or NULL. */
-static struct fusion_land_batch *fusion_land_open_batch(struct fusion *fs)
+/* The batch that takes the next block, and @nr in all; or NULL. */
+static struct fusion_land_batch *fusion_land_open_batch(struct fusion *fs, u32 nr)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b;
@@ -90,9 +84,9 @@ static struct fusion_land_batch *fusion_land_open_batch(struct fusion *fs)
 		/* the log may have got to the next segment, and not found it open */
 		if (b->state == FUSION_BATCH_FILLING && b->place == land->at_place &&
 		    fusion_land_left(fs, b))
-			return b;
+			return fusion_land_left(fs, b) < nr ? NULL : b;
 	}
-	return fusion_land_begin_batch(fs);
+	return fusion_land_begin_batch(fs, nr);
 }
 
 /* Is a block being copied, or written over? */
@@ -118,10 +112,11 @@ static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool
 	struct fusion_land_batch *b;
 	u32 i;
 
-	if (land->broken || land->barred == lext || fusion_land_hindered(land, lext, block, nr))
+	if (land->broken || land->barred == lext || land->awaited == lext ||
+	    fusion_land_hindered(land, lext, block, nr))
 		return 0;
-	b = fusion_land_open_batch(fs);
-	if (!b || (all && fusion_land_left(fs, b) < nr))
+	b = fusion_land_open_batch(fs, all ? nr : 1);
+	if (!b)
 		return 0;
 	*place = (b - land->batch) << 8 | b->count;
 	nr = min(nr, fusion_land_left(fs, b));
@@ -145,11 +140,14 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 	unsigned long flags;
 	u32 now, nr = 0, place;
 
+	fusion_land_hold();
 	spin_lock_irqsave(&land->lock, flags);
 	now = READ_ONCE(fs->map[lext]);
 	if (now == fusion_word_set_state(word, FUSION_STABLE))
 		nr = fusion_land_give(fs, lext, block, want, !in_map, &place);
 	spin_unlock_irqrestore(&land->lock, flags);
+	if (!nr)
+		fusion_land_let_go();
 	if (now != fusion_word_set_state(word, FUSION_STABLE))
 		return (struct fusion_found){ now, FUSION_AGAIN };
 	if (!nr)
@@ -164,7 +162,25 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 
 /* -- extents that change --------------------------------------------------------------------- */
 
-bool fusion_land_bar(struct fusion *fs, u32 lext)
+/* land->lock held. */
+static bool fusion_land_any_flies(const struct fusion_land *land, u32 lext)
+{
+	return lext != FUSION_LAND_NONE && fusion_land_flies(land, lext, 0, land->blocks);
+}
+
+void fusion_land_park(struct fusion *fs, struct bio *bio, u32 lext)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+
+	spin_lock_irqsave(&land->lock, flags);
+	if (fusion_land_any_flies(land, lext) && !fusion_land_any_flies(land, land->awaited))
+		land->awaited = lext;
+	spin_unlock_irqrestore(&land->lock, flags);
+	bio_list_add(&fs->worker.landing, bio);
+}
+
+bool fusion_land_bar(struct fusion *fs, u32 lext, struct bio *bio)
 {
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
@@ -174,9 +190,10 @@ bool fusion_land_bar(struct fusion *fs, u32 lext)
 		return false;
 	spin_lock_irqsave(&land->lock, flags);
 	land->barred = lext;
-	flies = fusion_land_flies(land, lext, FUSION_LAND_NONE);
+	flies = fusion_land_any_flies(land, lext);
 	spin_unlock_irqrestore(&land->lock, flags);
-	land->waiting |= flies;
+	if (flies)
+		fusion_land_park(fs, bio, lext);
 	return flies;
 }
 
@@ -196,8 +213,21 @@ bool fusion_land_got(struct fusion *fs, u32 lext)
 
 void fusion_land_wake(struct fusion *fs)
 {
-	if (!fs->land.waiting)
+	if (bio_list_empty(&fs->worker.landing))
 		return;
-	fs->land.waiting = false;
-	fusion_unpark(fs);
+	bio_list_merge(&fs->worker.deferred, &fs->worker.landing);
+	bio_list_init(&fs->worker.landing);
+	queue_work(fs->worker.wq, &fs->worker.work);
+}
+
+void fusion_land_served(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+
+	if (!land->max || !bio_list_empty(&fs->worker.landing))
+		return;
+	spin_lock_irqsave(&land->lock, flags);
+	land->awaited = FUSION_LAND_NONE;
+	spin_unlock_irqrestore(&land->lock, flags);
 }

@@ -28,16 +28,16 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  * @in_map: the caller is map()
  *
  * Context: any, no lock. Return: FUSION_LAND, with the number of the place in place of the word:
- * fusion_land_fill() must follow; FUSION_SUBMIT: it goes past the log; FUSION_AGAIN with the word
+ * fusion_land_fill() must follow, and the task cannot sleep before that; FUSION_SUBMIT: it goes past the log; FUSION_AGAIN with the word
  * that there is now.
  */
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
-/* Copy the data of a bio, which is pinned, to its place. It ends with its batch. May sleep. */
+/* Copy the data of a bio, which is pinned, to its place. It ends with its batch. */
 void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place);
 
-/* Send batches as far as that is possible. Context: process; @work: it may wait for the gate. */
-void fusion_land_send(struct fusion *fs, bool work);
+/* Send batches as far as that is possible. Context: land->work, which has looked at the gate. */
+void fusion_land_send(struct fusion *fs);
 
 /* The log's part of fusion_settle_failed(): no opening must find a batch that has failed. */
 void fusion_land_settle(struct fusion *fs);
@@ -46,17 +46,28 @@ void fusion_land_settle(struct fusion *fs);
 void fusion_land_finish(struct fusion *fs);
 
 /*
+ * Park a bio until blocks of an extent that are on their way have got there, or what is under way
+ * over entries of it has ended. Of an extent with blocks on their way no others get into the log
+ * until the bio has gone on, or it would find some each time; unless bios wait for those of another
+ * extent. fs->lock held.
+ */
+void fusion_land_park(struct fusion *fs, struct bio *bio, u32 lext);
+
+/*
  * No block of an extent gets into the log from now on until its word has changed, and
  * fusion_land_kill_extent() is called, or until another extent is barred. fs->lock held. Return:
- * are some on their way? Then bios that wait are unparked when these have got there.
+ * are some on their way? Then @bio is parked.
  */
-bool fusion_land_bar(struct fusion *fs, u32 lext);
+bool fusion_land_bar(struct fusion *fs, u32 lext, struct bio *bio);
 
 /* Has an extent whose word the mover has just changed got a block in the log? fs->lock held. */
 bool fusion_land_got(struct fusion *fs, u32 lext);
 
-/* Bios that wait for entries may go on. fs->lock held. */
+/* Bios that are parked may go on. fs->lock held. */
 void fusion_land_wake(struct fusion *fs);
+
+/* The worker has got to all of them. fs->lock held. */
+void fusion_land_served(struct fusion *fs);
 
 /* -- summaries; the set has a log ---------------------------------------------------------- */
 

@@ -9,6 +9,10 @@
  * over the work waits for the heartbeat. A seal shuts the gate, but not the lease, and waits for
  * the bios.
  *
+ * A batch has blocks of many tasks, and those behind it wait for it, as drains do. So a task that
+ * has a place in it is not preempted before its data are there: at most 64 KiB are copied. One that
+ * must leave the CPU then, or must not wait for the member, has the work send the batch.
+ *
  * The bios of a batch stay in their epochs until it has ended, and all before it. What they wrote
  * is then found by reads, and durable with the next flush of the fast member; those with FUA wait
  * for a commit.
@@ -18,7 +22,9 @@
  * all do from then on until the set is opened again. Flushes wait for a commit that says where the
  * log has ended, because until then an opening may find what is given up.
  */
+#include <linux/blk-cgroup.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "dm-fusion.h"
@@ -98,12 +104,14 @@ static void fusion_land_give_up(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
 	const struct fusion_land_batch *b = fusion_land_nth(land, 0);
+	u64 segno;
 	u32 i;
 
-	for (i = 0; i < land->max; i++)
-		if (land->segment[i].state == FUSION_LAND_LISTED &&
-		    land->segment[i].segno >= land->ended.segno)
+	for (segno = land->ended.segno; segno < land->next_segno; segno++) {
+		i = fusion_land_place_of(land, segno);
+		if (i != FUSION_LAND_NONE)
 			fusion_land_mark(land, &land->segment[i]);
+	}
 	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
 	land->nr_flight = 0;
 	land->ended.segno = land->next_segno;
@@ -127,33 +135,33 @@ static void fusion_land_pop(struct fusion_land *land, struct bio_list *bios)
 	land->nr_batches--;
 }
 
-/* Send them to the worker, as if they had just been deferred. */
+/* Send them to the worker, as if they had just been deferred. fs->lock held. */
 static void fusion_land_pass(struct fusion *fs, struct bio_list *bios)
 {
-	unsigned long flags;
 	struct bio *bio;
 
 	while ((bio = bio_list_pop(bios))) {
-		fusion_leave(fs, fusion_io(bio));
-		spin_lock_irqsave(&fs->lock, flags);
+		fusion_unpin(fs, fusion_io(bio));
+		/* it was taken: too late to say that it would block */
+		bio->bi_opf &= ~REQ_NOWAIT;
 		bio_list_add(&fs->worker.deferred, bio);
-		spin_unlock_irqrestore(&fs->lock, flags);
 		queue_work(fs->worker.wq, &fs->worker.work);
 	}
 }
 
-void fusion_land_finish(struct fusion *fs)
+/*
+ * As many of the first batches as have ended or failed; @done gets the bios that have ended. The
+ * table may be gone once these have: so all that is to be queued is, before that. fs->lock held.
+ */
+static void fusion_land_reap(struct fusion *fs, struct bio_list *done)
 {
 	struct fusion_land *land = &fs->land;
-	struct bio_list done, past;
-	unsigned long flags, inner;
-	struct bio *bio;
+	struct bio_list past;
+	unsigned long flags;
 	bool more;
 
-	bio_list_init(&done);
 	bio_list_init(&past);
-	spin_lock_irqsave(&fs->lock, flags);
-	spin_lock_irqsave(&land->lock, inner);
+	spin_lock_irqsave(&land->lock, flags);
 	while (!land->broken && land->nr_batches &&
 	       fusion_land_nth(land, 0)->state == FUSION_BATCH_ENDED) {
 		if (fusion_land_nth(land, 0)->status) {
@@ -161,7 +169,7 @@ void fusion_land_finish(struct fusion *fs)
 			break;
 		}
 		fusion_land_ended(fs, fusion_land_nth(land, 0));
-		fusion_land_pop(land, &done);
+		fusion_land_pop(land, done);
 	}
 	if (land->broken && land->nr_batches && fusion_land_still(land)) {
 		fusion_land_give_up(fs);
@@ -169,36 +177,63 @@ void fusion_land_finish(struct fusion *fs)
 			fusion_land_pop(land, &past);
 	}
 	more = fusion_land_to_send(land) || fusion_land_summary_due(fs);
-	spin_unlock_irqrestore(&land->lock, inner);
-	fusion_land_wake(fs);
-	spin_unlock_irqrestore(&fs->lock, flags);
-
-	while ((bio = bio_list_pop(&done)))
-		bio_endio(bio);
+	spin_unlock_irqrestore(&land->lock, flags);
 	fusion_land_pass(fs, &past);
 	if (more)
 		fusion_land_work(fs);
+	fusion_land_wake(fs);
 }
 
+static void fusion_land_end_bios(struct bio_list *done)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(done)))
+		bio_endio(bio);
+}
+
+void fusion_land_finish(struct fusion *fs)
+{
+	struct bio_list done;
+	unsigned long flags;
+
+	bio_list_init(&done);
+	spin_lock_irqsave(&fs->lock, flags);
+	fusion_land_reap(fs, &done);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	fusion_land_end_bios(&done);
+}
+
+/*
+ * In one section: once it counts as ended, another CPU that ends the one before may end its bios,
+ * and it may be used for other blocks.
+ */
 static void fusion_land_batch_done(struct bio *bio)
 {
 	struct fusion_land_batch *b = bio->bi_private;
 	struct fusion *fs = b->fs;
 	struct fusion_land *land = &fs->land;
-	unsigned long flags;
+	unsigned long flags, inner;
+	struct bio_list done;
 
 	if (bio->bi_status) {
 		fusion_member_failed(fs, FUSION_FAST);
-		DMERR_LIMIT(FAILED, dm_table_device_name(fs->ti->table),
-			    blk_status_to_errno(bio->bi_status));
+		/* not of those that are given up with it */
+		if (!READ_ONCE(land->broken))
+			DMERR_LIMIT(FAILED, dm_table_device_name(fs->ti->table),
+				    blk_status_to_errno(bio->bi_status));
 	}
-	spin_lock_irqsave(&land->lock, flags);
 	b->status = bio->bi_status;
+	bio_uninit(bio);
+	bio_list_init(&done);
+	spin_lock_irqsave(&fs->lock, flags);
+	spin_lock_irqsave(&land->lock, inner);
 	b->state = FUSION_BATCH_ENDED;
 	land->nr_sent--;
-	spin_unlock_irqrestore(&land->lock, flags);
-	bio_uninit(bio);
-	fusion_land_finish(fs);
+	spin_unlock_irqrestore(&land->lock, inner);
+	fusion_land_reap(fs, &done);
+	spin_unlock_irqrestore(&fs->lock, flags);
+	fusion_land_end_bios(&done);
 }
 
 /*
@@ -225,14 +260,14 @@ void fusion_land_settle(struct fusion *fs)
 /* -- on the way ------------------------------------------------------------------------------ */
 
 /* Seal the batch, and send it. Only who is sending. */
-static void fusion_land_submit(struct fusion *fs, struct fusion_land_batch *b, u64 flushed_seq)
+static void fusion_land_submit(struct fusion *fs, struct fusion_land_batch *b)
 {
 	struct fusion_land *land = &fs->land;
 	const struct fusion_land_segment *at = &land->segment[b->place];
 	const struct fusion_segment seg = { .slot = at->slot, .segno = at->segno, .key = at->key };
 	const struct fusion_batch head = {
 		.seq = b->seq,
-		.flushed_seq = flushed_seq,
+		.flushed_seq = b->flushed_seq,
 		.prev_csum = land->csum,
 	};
 	void *header = page_address(b->page[0]);
@@ -245,6 +280,8 @@ static void fusion_land_submit(struct fusion *fs, struct fusion_land_batch *b, u
 	land->csum = b->csum;
 	bio_init(&b->bio, fs->dev[FUSION_FAST]->bdev, b->vec, ARRAY_SIZE(b->vec),
 		 REQ_OP_WRITE | REQ_SYNC);
+	/* it has blocks of others: no limit of the group that this task is in must hold them up */
+	bio_associate_blkg_from_css(&b->bio, blkcg_root_css);
 	b->bio.bi_iter.bi_sector = fs->base[FUSION_FAST] + ((sector_t)seg.slot << fs->shift) +
 				   b->pos * FUSION_BLOCK_SECTORS;
 	for (i = 0; i <= b->count; i++)
@@ -260,38 +297,72 @@ static bool fusion_land_may_send(const struct fusion *fs, bool work)
 	return (work || !READ_ONCE(fs->gate)) && fusion_gate_may_write(fs);
 }
 
-void fusion_land_send(struct fusion *fs, bool work)
+/* Who may send: the work may wait for the gate, and for the member. */
+enum sender {
+	ANY_TASK,
+	HURRIED_TASK,	/* it may not, or not now */
+	LAND_WORK,
+};
+
+/* What a task is to do about batches. */
+struct turn {
+	struct fusion_land_batch *b;	/* send it, or NULL; nobody else does meanwhile */
+	bool work;			/* have the work go on */
+	bool finish;			/* see what has become of those that are not sent */
+};
+
+/* land->lock held. */
+static struct turn fusion_land_turn(struct fusion *fs, enum sender who)
 {
 	struct fusion_land *land = &fs->land;
-	struct fusion_land_batch *b;
-	bool waits = false, broken;
-	unsigned long flags;
-	u64 flushed_seq;
+	struct turn turn = { .finish = land->broken };
 
-	spin_lock_irqsave(&land->lock, flags);
-	if (land->sending) {
-		spin_unlock_irqrestore(&land->lock, flags);
-		return;
+	if (land->sending)
+		return (struct turn){ };
+	turn.b = fusion_land_to_send(land);
+	if (!turn.b)
+		return turn;
+	turn.work = who == HURRIED_TASK || !fusion_land_may_send(fs, who == LAND_WORK);
+	if (turn.work) {
+		turn.b = NULL;
+		return turn;
 	}
 	land->sending = true;
-	while ((b = fusion_land_to_send(land))) {
-		waits = !fusion_land_may_send(fs, work);
-		if (waits)
-			break;
-		b->state = FUSION_BATCH_SENT;
-		land->nr_sent++;
-		flushed_seq = land->flushed_seq;
-		spin_unlock_irqrestore(&land->lock, flags);
-		fusion_land_submit(fs, b, flushed_seq);
+	turn.b->state = FUSION_BATCH_SENT;
+	turn.b->flushed_seq = land->flushed_seq;
+	land->nr_sent++;
+	return turn;
+}
+
+/* Send batches as far as that is possible, beginning with that of @turn. */
+static void fusion_land_take_turns(struct fusion *fs, struct turn turn, enum sender who)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+
+	while (turn.b) {
+		fusion_land_submit(fs, turn.b);
 		spin_lock_irqsave(&land->lock, flags);
+		land->sending = false;
+		turn = fusion_land_turn(fs, who);
+		spin_unlock_irqrestore(&land->lock, flags);
 	}
-	land->sending = false;
-	broken = land->broken;
-	spin_unlock_irqrestore(&land->lock, flags);
-	if (waits)
+	if (turn.work)
 		fusion_land_work(fs);
-	if (broken)
+	if (turn.finish)
 		fusion_land_finish(fs);
+}
+
+void fusion_land_send(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	struct turn turn;
+
+	spin_lock_irqsave(&land->lock, flags);
+	turn = fusion_land_turn(fs, LAND_WORK);
+	spin_unlock_irqrestore(&land->lock, flags);
+	fusion_land_take_turns(fs, turn, LAND_WORK);
 }
 
 /* Without a heartbeat nothing is sent any more. */
@@ -333,17 +404,23 @@ void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b = &land->batch[place >> 8];
 	const u32 first = place & 0xff, nr = bio_sectors(bio) / FUSION_BLOCK_SECTORS;
+	enum sender who;
 	unsigned long flags;
+	struct turn turn;
 	u32 i;
 
 	fusion_land_copy_data(bio, b->page + 1 + first);
 	for (i = first; i < first + nr; i++)
 		b->entry[i].crc = fusion_landing_crc(page_address(b->page[1 + i]));
+	/* a task that is due to leave the CPU may be held off it for long, and others wait */
+	who = bio->bi_opf & REQ_NOWAIT || need_resched() ? HURRIED_TASK : ANY_TASK;
 	spin_lock_irqsave(&land->lock, flags);
 	bio_list_add(&b->bios, bio);
 	b->copying--;
+	turn = fusion_land_turn(fs, who);
 	spin_unlock_irqrestore(&land->lock, flags);
-	fusion_land_send(fs, false);
+	fusion_land_let_go();
+	fusion_land_take_turns(fs, turn, who);
 }
 
 /* -- all of it ------------------------------------------------------------------------------- */
@@ -358,10 +435,11 @@ static void fusion_do_land(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion_land_batches, work)->batch[0].fs;
 
-	if (READ_ONCE(fs->gate) && fusion_gate_ready(fs))
+	/* without a lease, the gate may still be open: the timer of its end is late */
+	if (fusion_gate_ready(fs) || (!fusion_gate_may_write(fs) && fusion_gate_wait(fs)))
 		fusion_land_stop(fs);
 	else
-		fusion_land_send(fs, true);
+		fusion_land_send(fs);
 	if (fusion_land_summary_due(fs))
 		fusion_land_summary_write(fs);
 }

@@ -4,6 +4,7 @@
 #define DM_FUSION_LAND_BATCH_H
 
 #include <linux/bio.h>
+#include <linux/preempt.h>
 
 #include "dm-fusion-landing.h"
 
@@ -25,6 +26,7 @@ enum fusion_land_batch_state {
  * @entry: entries of the header
  * @bios: the writes that it has, once their data are copied
  * @seq: its number
+ * @flushed_seq: what its header says
  * @place: of its segment
  * @pos: of the header there
  * @count: entries that have a position
@@ -43,6 +45,7 @@ struct fusion_land_batch {
 	struct fusion_entry entry[FUSION_BATCH_BLOCKS];
 	struct bio_list bios;
 	u64 seq;
+	u64 flushed_seq;
 	u32 place;
 	u32 pos;
 	u32 count;
@@ -51,5 +54,21 @@ struct fusion_land_batch {
 	u8 state;
 	blk_status_t status;
 };
+
+/*
+ * From before a block gets a place until its data are there, the task keeps the CPU: a batch with
+ * blocks of others cannot be sent before that. Where locks sleep, that is not possible.
+ */
+static inline void fusion_land_hold(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+}
+
+static inline void fusion_land_let_go(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+}
 
 #endif

@@ -36,9 +36,6 @@
 
 #include "dm-fusion.h"
 
-/* Segments that are open ahead of the one that is being filled, at most. */
-#define MOST_AHEAD	63U
-
 u32 fusion_land_journal_blocks(const struct fusion *fs)
 {
 	const u32 each = FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(&fs->sb, FUSION_OP_SEGMENT);
@@ -55,7 +52,7 @@ static bool fusion_land_may_open(const struct fusion *fs)
 
 	return land->opens && land->nr < land->max && fusion_mode(fs) == FUSION_RW &&
 	       !fs->commit.closed && land->next_segno <= FUSION_MAX_SEGNO &&
-	       land->next_segno <= land->ended.segno + clamp(land->max / 8, 1U, MOST_AHEAD) &&
+	       land->next_segno <= land->ended.segno + clamp(land->max / 8, 1U, FUSION_LAND_AHEAD - 1) &&
 	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast + fusion_reserve(fs) / 2;
 }
 
@@ -77,6 +74,7 @@ static bool fusion_land_open(struct fusion *fs)
 		.state = FUSION_LAND_OPENING,
 		.steps = BIT(FUSION_LAND_NEW),
 	};
+	land->ahead[seg->segno % FUSION_LAND_AHEAD] = seg - land->segment;
 	memset(land->recorded + (seg - land->segment) * land->bitmap_bytes, 0xff,
 	       land->blocks / 8);
 	land->nr++;

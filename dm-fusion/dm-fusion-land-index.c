@@ -25,6 +25,7 @@ int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts
 	land->max = max;
 	land->blocks = blocks;
 	land->barred = FUSION_LAND_NONE;
+	land->awaited = FUSION_LAND_NONE;
 	land->at_place = FUSION_LAND_NONE;
 	/* of a record: a multiple of four */
 	land->bitmap_bytes = (blocks / 8 + 3) & ~3U;
@@ -101,6 +102,13 @@ static size_t fusion_land_byte(const struct fusion_land *land, u32 pos)
 	return (size_t)(pos / land->blocks) * land->bitmap_bytes + pos % land->blocks / 8;
 }
 
+/* Other CPUs read the bits all the time, so a line of them is not written without need. */
+static void fusion_land_set_has(struct fusion_land *land, u32 lext)
+{
+	if (!test_bit(lext, land->has))
+		__set_bit(lext, land->has);
+}
+
 void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 {
 	u32 *bucket = fusion_land_bucket(land, lext, block);
@@ -111,7 +119,7 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	land->live[fusion_land_byte(land, pos)] |= 1 << pos % 8;
 	land->segment[pos / land->blocks].nr_live++;
 	land->nr_live++;
-	__set_bit(lext, land->has);
+	fusion_land_set_has(land, lext);
 }
 
 /* -- blocks on their way --------------------------------------------------------------------- */
@@ -120,7 +128,7 @@ void fusion_land_begin(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 {
 	land->entry[pos] = (struct fusion_land_entry){ .lext = lext, .block = block };
 	land->flight[(land->flight_first + land->nr_flight++) % FUSION_LAND_FLIGHT] = pos;
-	__set_bit(lext, land->has);
+	fusion_land_set_has(land, lext);
 }
 
 void fusion_land_arrive(struct fusion_land *land)
@@ -141,14 +149,14 @@ void fusion_land_arrive(struct fusion_land *land)
 	fusion_land_insert(land, pos, entry->lext, entry->block);
 }
 
-bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 block)
+bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 first, u32 end)
 {
-	u32 i, pos;
+	const struct fusion_land_entry *entry;
+	u32 i;
 
 	for (i = 0; i < land->nr_flight; i++) {
-		pos = land->flight[(land->flight_first + i) % FUSION_LAND_FLIGHT];
-		if (land->entry[pos].lext == lext &&
-		    (block == FUSION_LAND_NONE || land->entry[pos].block == block))
+		entry = &land->entry[land->flight[(land->flight_first + i) % FUSION_LAND_FLIGHT]];
+		if (entry->lext == lext && entry->block >= first && entry->block < end)
 			return true;
 	}
 	return false;
@@ -229,7 +237,7 @@ bool fusion_land_still_has(struct fusion_land *land, u32 lext, bool committing)
 	spin_lock_irqsave(&land->lock, flags);
 	if (!land->dirty && !committing)
 		has = fusion_land_run(land, lext, 0, land->blocks, &pos) < land->blocks ||
-		      pos != FUSION_LAND_NONE || fusion_land_flies(land, lext, FUSION_LAND_NONE);
+		      pos != FUSION_LAND_NONE || fusion_land_flies(land, lext, 0, land->blocks);
 	if (!has)
 		clear_bit(lext, land->has);
 	spin_unlock_irqrestore(&land->lock, flags);

@@ -244,7 +244,7 @@ bool fusion_drain_quiet(struct fusion *fs)
 	if (fusion_is_idle(fs))
 		return true;
 	fusion_look_at_slow(fs);
-	return !READ_ONCE(fs->land.waiting) &&
+	return !READ_ONCE(fs->worker.landing.head) &&
 	       fusion_now_ms() - fs->mover.slow_used_ms >= READ_ONCE(fs->opt.idle);
 }
 

@@ -79,7 +79,8 @@ void fusion_land_summary_begin(struct fusion *fs, const struct fusion_land_segme
 {
 	struct fusion_land_summary *s = fs->land.summary;
 
-	if (s->busy)
+	/* Pairs with the release in fusion_land_summary_write(). */
+	if (smp_load_acquire(&s->busy))
 		return;
 	swap(s->entry[0], s->entry[1]);
 	s->seg = (struct fusion_segment){ .slot = seg->slot, .segno = seg->segno, .key = seg->key };
@@ -115,8 +116,9 @@ void fusion_land_summary_write(struct fusion *fs)
 		if (!r)
 			r = fusion_rw_page(fs, FUSION_FAST, REQ_OP_WRITE | REQ_META, start + i,
 					   s->page);
+		/* those wait for it, nobody for this */
+		fusion_land_send(fs);
 	}
 	fusion_leave(fs, &s->io);
-	/* Pairs with the lock under which the next one begins. */
 	smp_store_release(&s->busy, false);
 }

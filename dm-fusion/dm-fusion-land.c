@@ -64,21 +64,19 @@ static bool fusion_land_covers(const struct reach *r, u32 block)
 }
 
 /*
- * The first block that a write cannot simply go over: it is on its way into the log, its entry is
- * being copied, there are too many writes over that, or this one has only a part of the block.
+ * A block that a write cannot simply go over: it is on its way into the log; or, the first one of
+ * which the entry is being copied, has too many writes over it, or this one has only a part.
  * land->lock held. Return: is there one? @pos: its entry; FUSION_LAND_NONE if it is on its way.
  */
 static bool fusion_land_obstacle(const struct fusion_land *land, const struct reach *r, u32 *pos)
 {
-	const bool any = fusion_land_flies(land, r->lext, FUSION_LAND_NONE);
-	u32 block;
+	const u32 end = DIV_ROUND_UP(r->end, FUSION_BLOCK_SECTORS);
+	u32 block = r->first / FUSION_BLOCK_SECTORS;
 
-	for (block = r->first / FUSION_BLOCK_SECTORS;
-	     block < DIV_ROUND_UP(r->end, FUSION_BLOCK_SECTORS); block++) {
-		if (any && fusion_land_flies(land, r->lext, block)) {
-			*pos = FUSION_LAND_NONE;
-			return true;
-		}
+	*pos = FUSION_LAND_NONE;
+	if (fusion_land_flies(land, r->lext, block, end))
+		return true;
+	for (; block < end; block++) {
 		*pos = fusion_land_find(land, r->lext, block);
 		if (*pos != FUSION_LAND_NONE &&
 		    (land->entry[*pos].flags >= FUSION_LAND_WRITES ||
@@ -194,7 +192,7 @@ bool fusion_land_read_pieces(struct fusion *fs, struct bio *bio, u32 word)
 	now = READ_ONCE(fs->map[lext]);
 	spin_unlock_irqrestore(&land->lock, flags);
 	if (now != word) {
-		fusion_leave(fs, fusion_io(bio));
+		fusion_unpin(fs, fusion_io(bio));
 		return false;
 	}
 	for (i = 1; i <= nr; i++) {
@@ -338,10 +336,8 @@ bool fusion_land_merge(struct fusion *fs, struct bio *bio)
 		fusion_enter(fs, fusion_io(bio));
 		rcu_read_unlock_sched();
 	}
-	if (wait) {
-		land->waiting = true;
-		fusion_park(fs, bio, false);
-	}
+	if (wait)
+		fusion_land_park(fs, bio, r.lext);
 	spin_unlock_irq(&fs->lock);
 	if (copy)
 		fusion_land_copy(fs, word);

@@ -64,6 +64,9 @@ struct workqueue_struct;
 #define FUSION_LAND_FLIGHT	256U
 static_assert(FUSION_LAND_BATCHES * FUSION_BATCH_BLOCKS <= FUSION_LAND_FLIGHT);
 
+/* The segment that is being filled, and those that are open ahead of it, at most; a power of two. */
+#define FUSION_LAND_AHEAD	64U
+
 /*
  * Flags of an entry: it is being copied for a bio, or drained; otherwise the number of writes over
  * it under way.
@@ -147,9 +150,11 @@ struct fusion_land_segment {
  * @flight_first: the first one of these
  * @nr_flight: how many
  * @barred: an extent that is being unmapped: its blocks go past the log; or FUSION_LAND_NONE
+ * @awaited: the same for one with blocks on their way that bios are parked for
  * @appends: there is room in the log; read without a lock for a hint
  * @at: the last batch that has a place, and where the next block goes
  * @at_place: the place of that segment, or FUSION_LAND_NONE
+ * @ahead: places of segments that are opened, by the lowest bits of their numbers
  * @flushed_seq: the batches up to this one are durable
  * @batch: batches, in a ring
  * @first_batch: the first one that has not ended
@@ -175,7 +180,6 @@ struct fusion_land_segment {
  * @all: the next commit records all segments
  * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
- * @waiting: bios are parked until a write over an entry, or a copy, has ended
  * @merging: the bio for which a block is being copied
  * @merging_at: its position
  *
@@ -215,9 +219,11 @@ struct fusion_land {
 	u32 flight_first;
 	u32 nr_flight;
 	u32 barred;
+	u32 awaited;
 	bool appends;
 	struct fusion_landed at;
 	u32 at_place;
+	u32 ahead[FUSION_LAND_AHEAD];
 	u64 flushed_seq;
 	struct fusion_land_batch *batch;
 	u32 first_batch;
@@ -240,7 +246,6 @@ struct fusion_land {
 	bool all;
 	bool taken;
 	u32 left;
-	bool waiting;
 	struct bio *merging;
 	u32 merging_at;
 
@@ -290,8 +295,17 @@ void fusion_land_begin(struct fusion_land *land, u32 pos, u32 lext, u32 block);
 /* The first block on its way is there: it takes the place of an older entry. fs->lock held. */
 void fusion_land_arrive(struct fusion_land *land);
 
-/* Is the block of an extent on its way, or if that is FUSION_LAND_NONE any of it? */
-bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 block);
+/* Is a block of an extent on its way, from @first on and below @end? */
+bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 first, u32 end);
+
+/* The place of a segment the log gets to, if it is durably open, or FUSION_LAND_NONE. */
+static inline u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
+{
+	const u32 i = land->ahead[segno % FUSION_LAND_AHEAD];
+
+	return land->segment[i].state == FUSION_LAND_LISTED && land->segment[i].segno == segno ?
+	       i : FUSION_LAND_NONE;
+}
 
 /* The number of a position: it rises from one to the next that gets a block. */
 static inline u64 fusion_land_number(const struct fusion_land *land, u64 segno, u32 block)

@@ -45,7 +45,7 @@ u64 fusion_idle_ms(struct fusion *fs)
 
 	/* writes to LOCKED extents wait without reaching a member */
 	spin_lock_irq(&fs->lock);
-	busy = !bio_list_empty(&fs->worker.parked);
+	busy = !bio_list_empty(&fs->worker.parked) || !bio_list_empty(&fs->worker.landing);
 	spin_unlock_irq(&fs->lock);
 
 	fusion_look(fs, &now);

@@ -164,10 +164,8 @@ static bool fusion_unmap(struct fusion *fs, u32 lext, struct bio *bio)
 			done = fusion_open_unmap(fs, fusion_open_find(fs, lext), bio);
 			break;
 		}
-		if (!done && fusion_land_bar(fs, lext)) {
-			fusion_park(fs, bio, false);
+		if (!done && fusion_land_bar(fs, lext, bio))
 			break;
-		}
 		/* If a write has cancelled a copy meanwhile, try again. */
 		done = done || fusion_log_unmap(fs, lext, word);
 	} while (!done);
@@ -351,6 +349,8 @@ void fusion_do_deferred(struct work_struct *work)
 		spin_lock_irq(&fs->lock);
 		bios = fs->worker.deferred;
 		bio_list_init(&fs->worker.deferred);
+		if (bio_list_empty(&bios))
+			fusion_land_served(fs);
 		spin_unlock_irq(&fs->lock);
 		if (bio_list_empty(&bios))
 			return;

@@ -187,7 +187,7 @@
  *			in flight to the fast member
  *	txns.reclaim_work	a drain
  *	worker.work	memory pools only
- *	land.work	nothing else
+ *	land.work	nothing else; a drain waits for it, as bios in batches do
  *	replica.work	a commit
  *	discards[].work	nothing else; first writes and the mover wait for it if there are no
  *			other slots

@@ -277,6 +277,8 @@ static void spray(struct state *st, const struct op *op)
 void wait_busy(struct state *st, unsigned int most)
 {
 	wait_event(st->busy, st->busy <= most);
+	if (!most)
+		check_at_rest(sim_dev_private(st->dev));
 }
 
 /* Virtual seconds in which a small fence becomes empty, whatever the settings are. */

@@ -250,6 +250,25 @@ void check_invariants(const void *private)
 	sim_preempt_left = left;
 }
 
+void check_at_rest(const void *private)
+{
+	const struct fusion *fs = private;
+	int left = sim_preempt_left;
+	struct fusion_look now;
+	unsigned int dev;
+
+	sim_preempt_left = INT_MAX;
+	fusion_look(fs, &now);
+	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
+		if (now.ios[dev] != now.done[dev])
+			sim_fail("nothing is under way, and of %llu accesses to member %u %llu have ended",
+				 now.ios[dev], dev, now.done[dev]);
+	if (fs->land.nr_batches)
+		sim_fail("nothing is under way, and there are %u batches of the landing log",
+			 fs->land.nr_batches);
+	sim_preempt_left = left;
+}
+
 u32 set_old_left(const void *private)
 {
 	const struct fusion *fs = private;

@@ -7,6 +7,9 @@
 /* Fails the run if the tables contradict each other. Whenever no lock is held. */
 void check_invariants(const void *private);
 
+/* Fails the run if it counts as in use while no bio of a user is under way. */
+void check_at_rest(const void *private);
+
 /* Fails the run if the levels of a struct fusion_used disagree. */
 void check_used(const void *private);
 

@@ -43,6 +43,11 @@ void rcu_read_lock(void)
 	sim_point();
 }
 
+bool need_resched(void)
+{
+	return !rnd_below(&world->rng, 8);
+}
+
 void rcu_read_unlock(void)
 {
 	struct sim_task *t = world->current;

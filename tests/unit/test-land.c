@@ -196,14 +196,14 @@ static void test_flight(void)
 	fusion_land_begin(&l.land, 2, 3, 6);
 	fusion_land_begin(&l.land, BLOCKS + 1, 3, 5);
 	REQUIRE(fusion_land_has(&l.land, 3) && fusion_land_still_has(&l.land, 3, false));
-	REQUIRE(fusion_land_flies(&l.land, 3, 5) && fusion_land_flies(&l.land, 3, 6));
-	REQUIRE(fusion_land_flies(&l.land, 3, FUSION_LAND_NONE));
-	REQUIRE(!fusion_land_flies(&l.land, 3, 7) && !fusion_land_flies(&l.land, 2, 5));
+	REQUIRE(fusion_land_flies(&l.land, 3, 5, 6) && fusion_land_flies(&l.land, 3, 6, 7));
+	REQUIRE(fusion_land_flies(&l.land, 3, 0, BLOCKS));
+	REQUIRE(!fusion_land_flies(&l.land, 3, 7, 8) && !fusion_land_flies(&l.land, 2, 5, 6));
 	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), FUSION_LAND_NONE);
 	fusion_land_arrive(&l.land);
 	fusion_land_arrive(&l.land);
 	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), 1);
-	REQUIRE(fusion_land_flies(&l.land, 3, 5) && !fusion_land_flies(&l.land, 3, 6));
+	REQUIRE(fusion_land_flies(&l.land, 3, 5, 6) && !fusion_land_flies(&l.land, 3, 6, 7));
 	REQUIRE_EQ(l.land.dirty, 0);
 	fusion_land_arrive(&l.land);
 	REQUIRE_EQ(fusion_land_find(&l.land, 3, 5), BLOCKS + 1);
@@ -215,7 +215,7 @@ static void test_flight(void)
 	/* they go round in a ring */
 	for (i = 0; i < 2 * FUSION_LAND_FLIGHT; i++) {
 		fusion_land_begin(&l.land, 2 * BLOCKS + i % 2, 1, 1);
-		REQUIRE(fusion_land_flies(&l.land, 1, 1));
+		REQUIRE(fusion_land_flies(&l.land, 1, 1, 2));
 		fusion_land_arrive(&l.land);
 		REQUIRE_EQ(fusion_land_find(&l.land, 1, 1), 2 * BLOCKS + i % 2);
 	}

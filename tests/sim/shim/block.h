@@ -122,6 +122,9 @@ struct bio_set {
 void bio_init(struct bio *bio, struct block_device *bdev, void *table, unsigned short max,
 	      blk_opf_t opf);
 #define bio_uninit(bio)			((void)(bio))
+/* there are no groups of tasks */
+#define blkcg_root_css		NULL
+#define bio_associate_blkg_from_css(bio, css)	((void)(bio), (void)(css))
 void bio_put(struct bio *bio);
 void __bio_add_page(struct bio *bio, struct page *page, unsigned int len, unsigned int off);
 struct bio *bio_alloc_clone(struct block_device *bdev, struct bio *src, gfp_t gfp,

@@ -32,6 +32,14 @@ void synchronize_rcu(void);
 #define rcu_read_lock_sched()		rcu_read_lock()
 #define rcu_read_unlock_sched()		rcu_read_unlock()
 
+/* Others run meanwhile, as on other CPUs, but the task must not sleep. */
+#define CONFIG_PREEMPT_RT		0
+#define IS_ENABLED(option)		(option)
+#define preempt_disable()		rcu_read_lock()
+#define preempt_enable()		rcu_read_unlock()
+/* now and then */
+bool need_resched(void);
+
 #define rcu_dereference(p)		READ_ONCE(p)
 #define rcu_assign_pointer(p, v)	WRITE_ONCE(p, v)
 
