@@ -103,14 +103,18 @@ static void fusion_beat_read_super(struct fusion *fs, unsigned int disk, struct 
 	}
 }
 
-/* Is it as it was when the set was loaded? A join writes that of the other member once again. */
+/*
+ * Is it as it was when the set was loaded? A join writes that of the other member once again, and
+ * fusion_checkpoint_skip() that of the fast one.
+ */
 static bool fusion_beat_is_before(const struct fusion *fs, unsigned int disk,
 				  const struct newest *sb)
 {
 	const struct fusion_heart *h = &fs->heart;
 
 	return sb->generation == h->before_gen[disk] ||
-	       (fs->old.joins && disk == !fs->old.dev &&
+	       (((fs->old.joins && disk == !fs->old.dev) ||
+		 (h->skipped && disk == fs->meta[FUSION_FAST])) &&
 		sb->generation == h->before_gen[disk] + 1 &&
 		sb->activation == h->before_act[disk]);
 }

@@ -128,6 +128,7 @@ static int fusion_beat_try_take(struct fusion *fs, u32 ms)
 		if (r)
 			return r;
 	}
+	h->claimed |= h->taking == FUSION_TAKE_WATCH;
 	r = fusion_beat_claim(fs, FUSION_BEAT_CLAIM, start, ms);
 	h->unread = false;
 	return r ?: fusion_beat_cycle(fs, FUSION_BEAT_BEATING, true);
@@ -161,7 +162,6 @@ int fusion_beat_take(struct fusion *fs)
 		 * to see this claim.
 		 */
 		if (r == FUSION_OVERDUE) {
-			h->overdue = true;
 			h->taking = FUSION_TAKE_WATCH;
 			h->insist = false;
 			ms = fusion_beat_watch_ms(&h->own);

@@ -29,8 +29,11 @@
  *    The second beat gives a full lease, but comes at least E later and would find the claim;
  *  - a beat that comes late, after its lease, counts as a first beat;
  *  - a write that came too late may have hidden the block of another machine. So the next claim
- *    stands as long as a watch, and the set is as it was loaded only if its journal still ends
- *    where it did;
+ *    stands as long as a watch;
+ *  - a claim may have hidden a beat, and the machine that wrote it may have stopped for good since,
+ *    before it has met the claim. What it wrote in between came behind the load. So after a
+ *    claim of a set that was not closed, it is as it was loaded only if its journal, and its
+ *    landing log, still end where they did;
  *  - a machine that finds any block but the one it wrote shuts the gate at once. If the
  *    superblock is still its own, it may have met a claim in that gap. It then claims the set
  *    again and waits as long as a watch, by which time the lease of the other writer has ended.

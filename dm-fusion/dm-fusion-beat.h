@@ -34,7 +34,8 @@ enum fusion_mode {
  * @unsure: writing @own failed, but it may be on the disk
  * @seen: the block as another machine has written it
  * @unread: the block could not be read when the set was first looked at
- * @overdue: the set was taken after a beat or claim that came late
+ * @skipped: the superblock of the fast member has been written once more while the set is opened
+ * @claimed: a set that was not closed was taken by a claim: its owner may have woken meanwhile
  * @taking: how the set had to be taken
  * @before: a bit for each disk of which a superblock counts until the set is opened
  * @before_gen: generations of these when the set was loaded
@@ -78,7 +79,8 @@ struct fusion_heart {
 	bool unsure;
 	struct fusion_beat seen;
 	bool unread;
-	bool overdue;
+	bool skipped;
+	bool claimed;
 	enum fusion_taking taking;
 	u8 before;
 	u64 before_gen[FUSION_NR_DISKS];

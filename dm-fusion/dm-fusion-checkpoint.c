@@ -197,6 +197,23 @@ out:
 	return r;
 }
 
+int fusion_checkpoint_skip(struct fusion *fs, const struct fusion_txn_at *first)
+{
+	int r;
+
+	fusion_checkpoint_super(fs, fs->sb.epoch, false, true);
+	fs->sb_next.replay_seq = first->seq;
+	fs->sb_next.replay_txn = first->txn;
+	fs->sb_next.replay_csum = first->csum;
+	r = fusion_checkpoint_write(fs, FUSION_NO_HEAT);
+	if (r >= 0) {
+		fs->heart.skipped = true;
+		r = fusion_super_write_next(fs);
+	}
+	trace_fusion_checkpoint(fs, fs->sb_next.generation, false, r);
+	return r;
+}
+
 /* -- asking for one -------------------------------------------------------------------------- */
 
 u64 fusion_checkpoint_ask(struct fusion *fs, bool clean)

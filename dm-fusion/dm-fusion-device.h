@@ -72,6 +72,25 @@ int fusion_change_label(struct fusion *fs, const char *label);
 unsigned int fusion_emit_options(struct fusion *fs, bool all, char *result, unsigned int maxlen);
 int fusion_message_settings(struct fusion *fs, char *result, unsigned int maxlen);
 
+/* -- dm-fusion-load-room.c ---------------------------------------------------------------- */
+
+/* The part of a ring that the buffers of its chain hold; only the first two are set. */
+struct fusion_load_ring {
+	struct fusion *fs;
+	struct fusion_chain *chain;
+	u32 pos;
+	u32 nr;
+};
+
+/* As @read of struct fusion_replay and struct fusion_ring; @ctx begins with a fusion_load_ring. */
+const void *fusion_load_read_ring(void *ctx, u32 pos);
+
+/*
+ * Before the commits of an opening: see the head of dm-fusion-load-room.c. Return: 0 or a negative
+ * errno, logged.
+ */
+int fusion_load_make_room(struct fusion *fs);
+
 /* -- dm-fusion-load.c -------------------------------------------------------------------- */
 
 /* Load map, journal and heat; then, unless read-only, checkpoint under a new epoch. */

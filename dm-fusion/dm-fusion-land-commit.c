@@ -36,11 +36,16 @@
 
 #include "dm-fusion.h"
 
-u32 fusion_land_journal_blocks(const struct fusion *fs)
+u32 fusion_land_record_blocks(const struct fusion *fs, u32 nr)
 {
 	const u32 each = FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(&fs->sb, FUSION_OP_SEGMENT);
 
-	return fs->land.max ? DIV_ROUND_UP(2 * fs->land.max, each) + 1 : 0;
+	return DIV_ROUND_UP(2 * nr, each) + 1;
+}
+
+u32 fusion_land_journal_blocks(const struct fusion *fs)
+{
+	return fs->land.max ? fusion_land_record_blocks(fs, fs->land.max) : 0;
 }
 
 /* -- segments that are opened ---------------------------------------------------------------- */
@@ -140,7 +145,7 @@ void fusion_land_take(struct fusion *fs)
 		if (land->segment[i].state == FUSION_LAND_LISTED &&
 		    (land->segment[i].dirty || land->all))
 			fusion_land_take_segment(land, i);
-	land->opens |= land->all && !fs->read_only;
+	land->opens |= land->all && !fs->read_only && !land->tight;
 	while (fusion_land_may_open(fs) && fusion_land_open(fs))
 		;
 	land->dirty = 0;
@@ -179,6 +184,12 @@ static void fusion_land_record_dying(const struct fusion_land *land, u32 i, bool
 		recorded[k] = live ? recorded[k] | dying[k] : recorded[k] & ~dying[k];
 }
 
+/* Without a LANDED, a replay takes it that the log has got nowhere. */
+static bool fusion_land_nowhere(const struct fusion_landed *landed)
+{
+	return !landed->seq && landed->segno == 1 && !landed->pos;
+}
+
 bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 		      struct fusion_record *rec)
 {
@@ -188,7 +199,8 @@ bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 	if (!land->taken)
 		return false;
 	for (; at->step < FUSION_LAND_STEPS; at->step++, at->i = 0) {
-		if (at->step == FUSION_LAND_LANDED && !at->i) {
+		if (at->step == FUSION_LAND_LANDED && !at->i &&
+		    !fusion_land_nowhere(&land->landed)) {
 			rec->op = FUSION_OP_LANDED;
 			rec->landed = land->landed;
 			return true;

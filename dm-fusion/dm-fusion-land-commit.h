@@ -17,8 +17,9 @@ struct fusion_land_cursor {
 	u32 i;
 };
 
-/* Blocks of the journal that these take at most. No lock. */
+/* Blocks of the journal that these take at most, or those of @nr segments. No lock. */
 u32 fusion_land_journal_blocks(const struct fusion *fs);
+u32 fusion_land_record_blocks(const struct fusion *fs, u32 nr);
 
 /* Step 1 of a commit: what there is to record now belongs to it. */
 void fusion_land_take(struct fusion *fs);

@@ -11,6 +11,9 @@
  * ever written to a segment of an earlier activation. What was found was flushed before that, as
  * all that a new epoch relies on: fusion_load_flush().
  *
+ * What another machine appends leaves no trace in the journal. So what is needed to read the log
+ * once more is kept until it is known whether that machine may have gone on meanwhile.
+ *
  * A set that is opened read-only gets the same index, and records nothing.
  */
 #include <linux/mm.h>
@@ -19,72 +22,115 @@
 #include "dm-fusion.h"
 #include "dm-fusion-landing.h"
 
-/* -- records of the journal ------------------------------------------------------------------ */
-
-/* The place of the segment in a slot, or a place that is free, or NULL. */
-static struct fusion_land_segment *fusion_land_place(struct fusion_land *land, u32 slot)
-{
-	struct fusion_land_segment *seg, *unused = NULL;
-	u32 i;
-
-	for (i = 0; i < land->max; i++) {
-		seg = &land->segment[i];
-		if (seg->state == FUSION_LAND_LISTED && seg->slot == slot)
-			return seg;
-		if (seg->state == FUSION_LAND_UNUSED && !unused)
-			unused = seg;
-	}
-	return unused;
-}
-
-int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec)
-{
-	const struct fusion_segment *found = &rec->segment;
-	struct fusion_land *land = &fs->land;
-	struct fusion_land_segment *seg;
-
-	if (rec->op == FUSION_OP_LANDED) {
-		land->ended = rec->landed;
-		return 0;
-	}
-	seg = fusion_land_place(land, found->slot);
-	if (rec->op == FUSION_OP_SEGFREE) {
-		if (seg && seg->state == FUSION_LAND_LISTED && seg->segno == found->segno)
-			seg->state = FUSION_LAND_UNUSED;
-		return 0;
-	}
-	if (!seg) {
-		DMERR("%s: landing log: more segments than there may be",
-		      dm_table_device_name(fs->ti->table));
-		return -EILSEQ;
-	}
-	seg->state = FUSION_LAND_LISTED;
-	seg->slot = found->slot;
-	seg->segno = found->segno;
-	seg->key = found->key;
-	seg->end = found->end;
-	memcpy(land->recorded + (seg - land->segment) * land->bitmap_bytes, found->live,
-	       land->bitmap_bytes);
-	return 0;
-}
-
-/* -- reading --------------------------------------------------------------------------------- */
-
 /* What the replay works on, and the part of a segment that the buffers of the journal hold. */
-struct reader {
+struct fusion_land_reader {
 	struct fusion *fs;
+	struct fusion_landing l;
+	struct fusion_landed found;	/* where the log has ended, when it was read first */
+	u32 *of_slot;			/* place + 1 of the segment in each slot; 0: there is none */
 	struct fusion_segment *seg;	/* in the order of their numbers */
-	u32 *place;			/* of each in land->segment */
+	u32 *place;			/* of each in land->segment; before that, those not in use */
 	u32 nr;
 	const struct fusion_segment *at;
 	u32 pos;
 	u32 nr_read;
 };
 
+/* -- records of the journal ------------------------------------------------------------------ */
+
+static int fusion_land_alloc_reader(struct fusion_land_reader *rd)
+{
+	const struct fusion *fs = rd->fs;
+
+	rd->of_slot = kvcalloc(fs->sb.nr_fast_slots, sizeof(*rd->of_slot), GFP_KERNEL);
+	rd->seg = kvcalloc(fs->land.max, sizeof(*rd->seg), GFP_KERNEL);
+	rd->place = kvcalloc(fs->land.max, sizeof(*rd->place), GFP_KERNEL);
+	return rd->of_slot && rd->seg && rd->place ? 0 : -ENOMEM;
+}
+
+int fusion_land_load_begin(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_reader *rd;
+	u32 i;
+
+	if (!land->max)
+		return 0;
+	rd = kzalloc(sizeof(*rd), GFP_KERNEL);
+	if (!rd)
+		return -ENOMEM;
+	land->reader = rd;
+	rd->fs = fs;
+	if (fusion_land_alloc_reader(rd))
+		return -ENOMEM;
+	for (i = 0; i < land->max; i++)
+		rd->place[i] = land->max - 1 - i;
+	rd->nr = land->max;
+	return 0;
+}
+
+u32 fusion_land_listed(const struct fusion *fs, const struct fusion_segment *seg)
+{
+	const u32 place = fs->land.reader->of_slot[seg->slot] - 1;
+
+	return place != FUSION_LAND_NONE && fs->land.segment[place].segno == seg->segno ?
+	       place : FUSION_LAND_NONE;
+}
+
+/* The segment is not listed any more. */
+static void fusion_land_load_free(struct fusion *fs, const struct fusion_segment *found)
+{
+	struct fusion_land_reader *rd = fs->land.reader;
+	const u32 place = fusion_land_listed(fs, found);
+
+	if (place == FUSION_LAND_NONE)
+		return;
+	fs->land.segment[place].state = FUSION_LAND_UNUSED;
+	rd->of_slot[found->slot] = 0;
+	rd->place[rd->nr++] = place;
+}
+
+int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec)
+{
+	const struct fusion_segment *found = &rec->segment;
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_reader *rd = land->reader;
+	struct fusion_land_segment *seg;
+	u32 place;
+
+	if (rec->op == FUSION_OP_LANDED) {
+		land->ended = rec->landed;
+		return 0;
+	}
+	if (rec->op == FUSION_OP_SEGFREE) {
+		fusion_land_load_free(fs, found);
+		return 0;
+	}
+	if (!rd->of_slot[found->slot] && !rd->nr) {
+		DMERR("%s: landing log: more segments than there may be",
+		      dm_table_device_name(fs->ti->table));
+		return -EILSEQ;
+	}
+	if (!rd->of_slot[found->slot])
+		rd->of_slot[found->slot] = rd->place[--rd->nr] + 1;
+	place = rd->of_slot[found->slot] - 1;
+	seg = &land->segment[place];
+	seg->state = FUSION_LAND_LISTED;
+	seg->slot = found->slot;
+	seg->segno = found->segno;
+	seg->key = found->key;
+	seg->end = found->end;
+	memcpy(land->recorded + (size_t)place * land->bitmap_bytes, found->live,
+	       land->bitmap_bytes);
+	return 0;
+}
+
+/* -- reading --------------------------------------------------------------------------------- */
+
 /* As fusion_load_read_ring(). */
 static const void *fusion_land_read(void *ctx, const struct fusion_segment *seg, u32 pos)
 {
-	struct reader *rd = ctx;
+	struct fusion_land_reader *rd = ctx;
 	struct fusion *fs = rd->fs;
 	const u64 blocknr = fusion_segment_blocknr(&fs->sb, seg->slot, pos);
 	u32 nr;
@@ -112,7 +158,7 @@ static const void *fusion_land_read(void *ctx, const struct fusion_segment *seg,
 static int fusion_land_apply(void *ctx, const struct fusion_segment *seg, u32 pos,
 			     const struct fusion_entry *entry)
 {
-	struct reader *rd = ctx;
+	struct fusion_land_reader *rd = ctx;
 	struct fusion *fs = rd->fs;
 	struct fusion_land *land = &fs->land;
 	const u32 word = fs->map[entry->lext], place = rd->place[seg - rd->seg];
@@ -135,19 +181,29 @@ static int fusion_land_apply(void *ctx, const struct fusion_segment *seg, u32 po
 
 static void fusion_land_ends(void *ctx, const struct fusion_segment *seg, u32 end)
 {
-	struct reader *rd = ctx;
+	struct fusion_land_reader *rd = ctx;
 
 	rd->fs->land.segment[rd->place[seg - rd->seg]].end = end;
 }
 
-static int fusion_land_replay(struct reader *rd)
+static void fusion_land_tell(const struct fusion_land_reader *rd)
+{
+	const char *device = dm_table_device_name(rd->fs->ti->table);
+	const struct fusion_landing *l = &rd->l;
+
+	if (l->bad)
+		DMERR("%s: landing log: block %u of fast slot %u: %s", device, l->bad_pos,
+		      l->bad->slot, l->why);
+	else
+		DMERR("%s: landing log: %s", device, l->why);
+}
+
+static int fusion_land_replay(struct fusion_land_reader *rd)
 {
 	struct fusion *fs = rd->fs;
-	struct fusion_landing *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct fusion_landing *l = &rd->l;
 	int r;
 
-	if (!l)
-		return -ENOMEM;
 	l->sb = &fs->sb;
 	l->seg = rd->seg;
 	l->nr = rd->nr;
@@ -157,21 +213,18 @@ static int fusion_land_replay(struct reader *rd)
 	l->ends = fusion_land_ends;
 	l->ctx = rd;
 	r = fusion_landing_replay(l);
-	if (r && l->bad)
-		DMERR("%s: landing log: block %u of fast slot %u: %s",
-		      dm_table_device_name(fs->ti->table), l->bad_pos, l->bad->slot, l->why);
-	else if (r)
-		DMERR("%s: landing log: %s", dm_table_device_name(fs->ti->table), l->why);
+	if (r)
+		fusion_land_tell(rd);
+	rd->found = l->at;
 	fs->land.ended = l->at;
 	if (!r && l->nr_walked && !(fs->sb.flags & FUSION_SB_CLEAN))
 		DMINFO("%s: landing log: %llu batches behind the last commit",
 		       dm_table_device_name(fs->ti->table), l->nr_walked);
-	kfree(l);
 	return r;
 }
 
 /* The log goes on behind all segments that there are. Return: 0 or -EILSEQ. */
-static int fusion_land_close(struct reader *rd)
+static int fusion_land_close(struct fusion_land_reader *rd)
 {
 	struct fusion_landed *ended = &rd->fs->land.ended;
 
@@ -211,7 +264,7 @@ static int fusion_land_compare(const void *a, const void *b)
 }
 
 /* Take the slots of the segments, and put them into the order of their numbers. */
-static int fusion_land_list(struct reader *rd)
+static int fusion_land_list(struct fusion_land_reader *rd)
 {
 	struct fusion *fs = rd->fs;
 	struct fusion_land *land = &fs->land;
@@ -243,26 +296,75 @@ static int fusion_land_list(struct reader *rd)
 int fusion_land_load(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
-	struct reader rd = { .fs = fs };
-	int r = 0;
+	struct fusion_land_reader *rd = land->reader;
+	int r;
 
 	if (!land->max)
 		return 0;
 	if (!land->ended.segno)
 		land->ended = FUSION_LANDED_NOWHERE;
-	rd.seg = kvcalloc(land->max, sizeof(*rd.seg), GFP_KERNEL);
-	rd.place = kvcalloc(land->max, sizeof(*rd.place), GFP_KERNEL);
-	if (!rd.seg || !rd.place)
-		r = -ENOMEM;
+	rd->nr = 0;
+	r = fusion_land_list(rd);
 	if (!r)
-		r = fusion_land_list(&rd);
+		r = fusion_land_replay(rd);
+	return r ?: fusion_land_close(rd);
+}
+
+static int fusion_land_ignore(void *ctx, const struct fusion_segment *seg, u32 pos,
+			      const struct fusion_entry *entry)
+{
+	return 0;
+}
+
+int fusion_land_check_end(struct fusion *fs)
+{
+	struct fusion_land_reader *rd = fs->land.reader;
+	const struct fusion_landed *at, *found;
+	int r;
+
+	if (!rd)
+		return 0;
+	rd->nr_read = 0;
+	rd->l.apply = fusion_land_ignore;
+	rd->l.ends = NULL;
+	r = fusion_landing_replay(&rd->l);
+	at = &rd->l.at;
+	found = &rd->found;
+	if (!r && at->seq == found->seq && at->csum == found->csum && at->segno == found->segno &&
+	    at->pos == found->pos)
+		return 0;
+	if (r != -EIO && (r || at->seq >= found->seq))
+		return -EUSERS;
 	if (!r)
-		r = fusion_land_replay(&rd);
-	if (!r)
-		r = fusion_land_close(&rd);
-	kvfree(rd.place);
-	kvfree(rd.seg);
-	return r;
+		rd->l.why = "it now reads differently";
+	fusion_land_tell(rd);
+	return -EIO;
+}
+
+u32 fusion_land_listed_blocks(const struct fusion *fs)
+{
+	return fs->land.max ? fusion_land_record_blocks(fs, fs->land.nr) : 0;
+}
+
+void fusion_land_loaded(struct fusion *fs, bool opened)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_reader *rd = land->reader;
+
+	if (rd) {
+		kvfree(rd->place);
+		kvfree(rd->seg);
+		kvfree(rd->of_slot);
+		kfree(rd);
+	}
+	land->reader = NULL;
+	if (!opened || !land->tight)
+		return;
+	spin_lock_irq(&fs->lock);
+	land->tight = false;
+	land->opens = true;
+	fusion_commit_soon(fs);
+	spin_unlock_irq(&fs->lock);
 }
 
 int fusion_land_allowed(const struct fusion *fs)

@@ -52,6 +52,7 @@ struct bio;
 struct fusion;
 struct fusion_io;
 struct fusion_land_batch;
+struct fusion_land_reader;
 struct fusion_land_summary;
 struct work_struct;
 struct workqueue_struct;
@@ -178,6 +179,7 @@ struct fusion_land_segment {
  * @opens: commits open segments: from the one on that begins the epoch
  * @nr: segments that have a slot
  * @all: the next commit records all segments
+ * @tight: a set is being loaded, and its journal is short: no segment is opened
  * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
  * @merging: the bio for which a block is being copied
@@ -188,6 +190,7 @@ struct fusion_land_segment {
  * @recorded: as @live, what it records as live
  * @dying: as @killed, at that time
  *
+ * @reader: of the loader: dm-fusion-land-load.c
  * @summary: of full segments: dm-fusion-land-summary.c
  * @pieces: scratch of the worker: a position for each block of an extent
  * @work: sends batches that could not be sent at once, and writes summaries
@@ -244,6 +247,7 @@ struct fusion_land {
 	bool opens;
 	u32 nr;
 	bool all;
+	bool tight;
 	bool taken;
 	u32 left;
 	struct bio *merging;
@@ -253,6 +257,7 @@ struct fusion_land {
 	u8 *recorded;
 	u8 *dying;
 
+	struct fusion_land_reader *reader;
 	struct fusion_land_summary *summary;
 	u32 *pieces;
 	struct work_struct *work;
@@ -381,6 +386,9 @@ bool fusion_land_merge(struct fusion *fs, struct bio *bio);
 
 /* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
 
+/* Before the journal is read. Return: 0 or -ENOMEM; fusion_land_loaded() must follow in any case. */
+int fusion_land_load_begin(struct fusion *fs);
+
 /* A record of the journal about the log. Return: 0 or -EILSEQ. */
 int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec);
 
@@ -394,5 +402,20 @@ int fusion_land_allowed(const struct fusion *fs);
  * Sleeps. Return: 0 or a negative errno, logged.
  */
 int fusion_land_load(struct fusion *fs);
+
+/*
+ * Does the log still end where it did? Before the first commit; sleeps. Return: 0; -EUSERS: it goes
+ * on, or has become something else; -EIO, logged: it cannot be read as it was.
+ */
+int fusion_land_check_end(struct fusion *fs);
+
+/* The place of a segment that the journal lists, or FUSION_LAND_NONE. */
+u32 fusion_land_listed(const struct fusion *fs, const struct fusion_segment *seg);
+
+/* Blocks of the journal that an opening needs for these at most, if it opens none. */
+u32 fusion_land_listed_blocks(const struct fusion *fs);
+
+/* The set is open, or with @opened = false has been given up, or is read-only. */
+void fusion_land_loaded(struct fusion *fs, bool opened);
 
 #endif

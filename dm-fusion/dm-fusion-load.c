@@ -167,43 +167,9 @@ static void fusion_load_heat(struct fusion *fs)
 
 /* -- the journal, and the log ---------------------------------------------------------------- */
 
-/* The part of a ring that the buffers of its chain hold. */
-struct ring {
-	struct fusion *fs;
-	struct fusion_chain *chain;
-	u32 pos;
-	u32 nr;
-};
-
-static const void *fusion_load_read_ring(void *ctx, u32 pos)
-{
-	struct ring *ring = ctx;
-	struct fusion *fs = ring->fs;
-	struct fusion_chain *chain = ring->chain;
-	const u32 role = chain->sb->role;
-	const u64 start = chain->sb->journal_start[role];
-	u32 nr;
-
-	if (pos < ring->pos || pos - ring->pos >= ring->nr) {
-		nr = min(chain->sb->journal_blocks[role] - pos, FUSION_BUF_BLOCKS);
-		if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0, nr)) {
-			/* Only the block asked for matters; its neighbours may be bad. */
-			nr = 1;
-			if (fusion_rw_blocks(fs, chain, REQ_OP_READ | REQ_META, start + pos, 0,
-					     nr)) {
-				ring->nr = 0;
-				return NULL;
-			}
-		}
-		ring->pos = pos;
-		ring->nr = nr;
-	}
-	return page_address(chain->buf[pos - ring->pos]);
-}
-
 static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 {
-	struct fusion *fs = ((struct ring *)ctx)->fs;
+	struct fusion *fs = ((struct fusion_load_ring *)ctx)->fs;
 	const bool lost = rec->op == FUSION_OP_PARTLY_LOST;
 	struct fusion_open *open;
 
@@ -234,7 +200,7 @@ static int fusion_load_record(void *ctx, const struct fusion_record *rec)
 /* @peer_at: set to how far the slow member had got, according to the journal */
 static int fusion_load_journal(struct fusion *fs, struct fusion_progress *peer_at)
 {
-	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb_next,	/* with the bounds of what was written */
 		.read = fusion_load_read_ring,
@@ -264,13 +230,10 @@ static int fusion_load_ignore_record(void *ctx, const struct fusion_record *rec)
 	return 0;
 }
 
-/*
- * The set was taken by a late claim, so its owner may have continued for a while. Check that the
- * journal still ends where it did when it was loaded. Superblocks have been compared.
- */
-static int fusion_load_check_end(struct fusion *fs)
+/* Does the journal still end where it did when it was loaded? Return: 0, -EUSERS, or -EIO. */
+static int fusion_load_check_journal(struct fusion *fs)
 {
-	struct ring ring = { .fs = fs, .chain = &fs->journal };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &fs->journal };
 	struct fusion_replay replay = {
 		.sb = &fs->sb_next,
 		.read = fusion_load_read_ring,
@@ -287,9 +250,24 @@ static int fusion_load_check_end(struct fusion *fs)
 		      replay.why ?: "it now reads differently");
 		return -EIO;
 	}
-	DMERR("%s: another machine has written to the set while it was being opened",
-	      dm_table_device_name(fs->ti->table));
 	return -EUSERS;
+}
+
+/*
+ * The set was not closed, and taken by a claim. Its owner may have woken just before that, or have
+ * continued for a while if the claim was late, and stopped for good since. Superblocks have been
+ * compared.
+ */
+static int fusion_load_check_end(struct fusion *fs)
+{
+	int r = fusion_load_check_journal(fs);
+
+	if (!r)
+		r = fusion_land_check_end(fs);
+	if (r == -EUSERS)
+		DMERR("%s: another machine has written to the set while it was being opened",
+		      dm_table_device_name(fs->ti->table));
+	return r;
 }
 
 #define FROM_THE_PAST "%s: %s member %s is from the past, or lost writes: superblock %llu and %s block %llu, where the %s member has seen %llu and %llu; see fusionctl check"
@@ -316,7 +294,7 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 				   const struct fusion_progress *claim)
 {
 	struct fusion_replica *rep = &fs->replica;
-	struct ring ring = { .fs = fs, .chain = &rep->log };
+	struct fusion_load_ring ring = { .fs = fs, .chain = &rep->log };
 	struct fusion_ring scan = {
 		.sb = &rep->sb,
 		.read = fusion_load_read_ring,
@@ -334,29 +312,6 @@ static int fusion_load_check_times(struct fusion *fs, const bool single[FUSION_N
 }
 
 /* -- a new epoch ----------------------------------------------------------------------------- */
-
-/*
- * A recovery that was interrupted again and again, each time after it recorded the bitmaps, may
- * have used up the ring. Extents with lost blocks cannot be completed, but are at most a quarter of
- * all. If there are any, the others are completed earlier, so that many more attempts find room.
- */
-static int fusion_load_make_room(struct fusion *fs)
-{
-	u32 want = (fs->opens.nr_lost ? 2 : 1) * fs->commit.max_blocks;
-	u32 per_block = FUSION_JOURNAL_PAYLOAD / (sizeof(struct fusion_journal_record) +
-						  fusion_bitmap_bytes(fs->sb.extent_sectors));
-	int r;
-
-	if (fusion_chain_free(&fs->journal) >= want)
-		return 0;
-	r = fusion_load_complete(fs);
-	if (r || fusion_chain_free(&fs->journal) >= DIV_ROUND_UP(fs->opens.nr_lost, per_block) +
-						    fusion_land_journal_blocks(fs))
-		return r;
-	DMERR("%s: the journal is full after openings cut short: dump and restore the set",
-	      dm_table_device_name(fs->ti->table));
-	return -ENOSPC;
-}
 
 /* The block of heat that ends with the set as it was is not valid in one of another size. */
 static u32 fusion_load_heat_from(const struct fusion *fs)
@@ -448,6 +403,8 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 
 	r = fusion_land_allowed(fs);
 	if (!r)
+		r = fusion_land_load_begin(fs);
+	if (!r)
 		r = fusion_load_map(fs);
 	if (!r)
 		r = fusion_load_journal(fs, &claim);
@@ -480,14 +437,17 @@ int fusion_load(struct fusion *fs, bool read_only)
 
 	fusion_beat_peek(fs);
 	r = fusion_load_all(fs, read_only);
-	if (r)
+	if (r) {
+		fusion_land_loaded(fs, false);
 		return read_only || r == -EUSERS ? r : fusion_beat_blame(fs, r);
+	}
 	if (!read_only)
 		r = fusion_beat_take(fs);
-	if (!r && !read_only && fs->heart.overdue)
+	if (!r && !read_only && fs->heart.claimed)
 		r = fusion_load_check_end(fs);
 	if (!r && !read_only)
 		r = fusion_load_start_epoch(fs);
+	fusion_land_loaded(fs, !r && !read_only);
 	if (r && !read_only)
 		fusion_settle_failed(fs);
 	/* It took so long that another machine has taken the set, which is logged already. */

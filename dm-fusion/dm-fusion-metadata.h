@@ -455,6 +455,20 @@ void fusion_do_commit(struct work_struct *work);
  */
 int fusion_checkpoint(struct fusion *fs, u32 epoch, bool clean, u32 heat_from);
 
+/* Where a transaction begins: its first block, its number, and the checksum of the block before. */
+struct fusion_txn_at {
+	u64 seq;
+	u64 txn;
+	u32 csum;
+};
+
+/*
+ * Of a set that is being loaded: write a map copy, and have the superblock name @first as where to
+ * replay from. From there on the journal has all that the map copy lacks. Return: 0 or a negative
+ * errno.
+ */
+int fusion_checkpoint_skip(struct fusion *fs, const struct fusion_txn_at *first);
+
 /* -- dm-fusion-resize.c: a set that grows or shrinks; no locks, nothing else runs ------------ */
 
 /**

@@ -4,6 +4,8 @@
  * block that records the bitmaps again, before the superblock that would take the blocks before it
  * out of use: so the ring is used up. The recovery that finds it so fills the open extents, as
  * there is no room for their bitmaps; and is also cut short, at any point.
+ *
+ * Of a set with a landing log it is never used up.
  */
 #include "image.h"
 #include "invariants.h"
@@ -134,4 +136,51 @@ void again_all(const struct life *life, struct opening *o)
 		if (cut_again(life, left, o))
 			return;
 	sim_fail("no way to use up the journal in recoveries");
+}
+
+static u32 epoch_found(void)
+{
+	struct fusion_sb sb;
+
+	sim_disk_super(world->disk[FUSION_FAST], &sb);
+	return sb.epoch;
+}
+
+/* Does an opening cut at @left changes get as far as the superblock that begins the epoch? */
+static bool begins(struct again *a, u32 left, u32 epoch)
+{
+	static const enum sim_loss none[SIM_NR_DISKS] = { SIM_LOSE_NONE, SIM_LOSE_NONE };
+	bool begun;
+
+	enter(a, none, left);
+	begun = a->opened;
+	/* what was on its way then is there */
+	enter(a, none, 0);
+	begun |= epoch_found() != epoch;
+	sim_world_free(world);
+	return begun;
+}
+
+/* Each is cut just before that. */
+void again_landed(const struct life *life, struct opening *o)
+{
+	struct again a = { .life = life };
+	u32 left = 0, epoch, i;
+
+	image_enter(&life->cut);
+	epoch = epoch_found();
+	for (i = 0; i < MAX_ROUNDS; i++) {
+		while (!begins(&a, left, epoch)) {
+			sim_world_free(world);
+			left++;
+		}
+		do {
+			sim_world_free(world);
+		} while (begins(&a, left ? --left : 0, epoch));
+		sim_world_drop_parent();
+		o->cuts++;
+	}
+	begins(&a, U32_MAX, epoch);
+	sim_world_free(world);
+	image_leave();
 }

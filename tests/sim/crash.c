@@ -183,10 +183,14 @@ static int main_opening(u64 seed, u32 sets)
 	printf("KTAP version 1\n1..1\n");
 	for (i = 0; i < sets; i++) {
 		make_setup(&setup, seed + i, false, false);
+		if (opt.story && opt.story->landed)
+			landed_setup(&setup, seed + i, opt.story->roomy);
 		sim_tracing = opt.trace;
 		why = run_opening(&setup, seed + i, &o);
 		if (why) {
-			printf("# FAILED: %s\n# with --opening --seed %llu\n", why, seed + i);
+			printf("# FAILED: %s\n# with --opening%s%s --seed %llu\n", why,
+			       opt.story ? " --about " : "", opt.story ? opt.story->name : "",
+			       seed + i);
 			printf("not ok 1 - opening\n");
 			return 1;
 		}
@@ -209,10 +213,14 @@ static int main_hosts(u64 seed, u32 sets)
 	printf("KTAP version 1\n1..1\n");
 	for (i = 0; i < sets; i++) {
 		make_setup(&setup, seed + i, false, false);
+		if (opt.story && opt.story->landed)
+			landed_setup(&setup, seed + i, opt.story->roomy);
 		sim_tracing = opt.trace;
 		why = run_hosts(&setup, seed + i, &o);
 		if (why) {
-			printf("# FAILED: %s\n# with --hosts --seed %llu\n", why, seed + i);
+			printf("# FAILED: %s\n# with --hosts%s%s --seed %llu\n", why,
+			       opt.story ? " --about " : "", opt.story ? opt.story->name : "",
+			       seed + i);
 			printf("not ok 1 - hosts\n");
 			return 1;
 		}

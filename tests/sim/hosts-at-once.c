@@ -141,6 +141,51 @@ static void taken_as_it_wakes(void *arg)
 	hosts_end(h);
 }
 
+/* Opens it, which is seen to by who has it. */
+static void open_it(void *arg)
+{
+	struct actor *a = arg;
+
+	open_as(a->h, a->host);
+	leave(a->h);
+}
+
+/*
+ * It wakes when another machine has read the set, and before the claim of that one has got there,
+ * which may be late. It writes, if there is a log to that, with no record in the journal. Then it
+ * stands still for good.
+ */
+static void dies_as_it_is_claimed(void *arg)
+{
+	struct hosts *h = arg;
+	struct actor other = { h, 1 };
+	struct fusion *fs;
+	unsigned int i;
+
+	for (i = 0; i < 8; i++) {
+		hosts_begin(h);
+		open_soon(h, 0, "open");
+		fs = fs_of(h->dev[0]);
+		wait_for_rest(h, 0);
+		h->running = 1;
+		sim_spawn("machine", open_it, &other);
+		world->late_ms = 4096;
+		while (h->running && (!h->dev[1] ||
+				      fs_of(h->dev[1])->heart.own.state != FUSION_BEAT_CLAIM))
+			msleep(1);
+		write_as(h, 0, REQ_FUA);
+		stop_machine(fs);
+		wait_event(h->wait, !h->running);
+		world->late_ms = 0;
+		if (!h->open[1])
+			open_soon(h, 1, "open what stands still");
+		check_as(h, 1);
+		close_as(h, 1);
+		fusion_beat_freeze(fs, false);
+		close_as(h, 0);
+	}
+}
+
 const scene_fn scenes_at_once[] = {
-	all_at_once, all_at_once_and_late, taken_as_it_wakes, NULL,
+	all_at_once, all_at_once_and_late, taken_as_it_wakes, dies_as_it_is_claimed, NULL,
 };

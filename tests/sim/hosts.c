@@ -9,6 +9,7 @@
 #include "dm-fusion.h"
 #include "hosts.h"
 #include "invariants.h"
+#include "landed.h"
 
 struct fusion *fs_of(struct sim_dev *dev)
 {
@@ -138,6 +139,8 @@ void hosts_begin(struct hosts *h)
 		world->disk[i] = sim_disk_new(i, &h->setup->sb, h->setup->discards[i], true);
 		sim_disk_format(world->disk[i], &h->setup->sb, NULL, &world->rng);
 	}
+	if (h->setup->sb.landing_slots)
+		landed_empty(h->setup, NR_HOSTS);
 	memset(h->dev, 0, sizeof(h->dev));
 	memset(h->open, 0, sizeof(h->open));
 	memset(h->durable, 0, sizeof(h->durable));

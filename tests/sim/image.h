@@ -57,5 +57,6 @@ void stopped_all(const struct setup *setup);
 
 /* again.c: a recovery is cut short, again and again in the same place. */
 void again_all(const struct life *life, struct opening *o);
+void again_landed(const struct life *life, struct opening *o);
 
 #endif

@@ -362,3 +362,21 @@ void landed_make(const struct setup *s, struct model *m, u64 *rng)
 	write_journal(mk);
 	sim_free(mk);
 }
+
+void landed_empty(const struct setup *s, u32 nr)
+{
+	struct making *mk = sim_alloc(sizeof(*mk), true);
+	const u32 first = s->sb.slow_first_slot;
+	u32 i;
+
+	landed_raw_forget();
+	mk->sb = &s->sb;
+	memset32(mk->words, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
+	for (i = 0; i < nr; i++)
+		mk->words[i] = fusion_word(FUSION_STABLE, FUSION_SLOW, first + i);
+	for (i = 0; i < nr * EXTENT_SECTORS; i++)
+		sim_disk_set_stamp(world->disk[FUSION_SLOW], first * EXTENT_SECTORS + i, 0);
+	write_map(mk, FUSION_FAST);
+	write_map(mk, FUSION_SLOW);
+	sim_free(mk);
+}

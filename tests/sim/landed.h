@@ -15,6 +15,9 @@ void landed_setup(struct setup *s, u64 seed, bool roomy);
  */
 void landed_make(const struct setup *s, struct model *m, u64 *rng);
 
+/* The same with an empty log, and the first @nr extents on the slow disk, full of zeros. */
+void landed_empty(const struct setup *s, u32 nr);
+
 /* The module writes a batch with this header. */
 void landed_note(const void *header);
 

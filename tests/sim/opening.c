@@ -285,6 +285,14 @@ static void run_world(void *arg)
 	struct life *life;
 
 	sim_world_new(all->seed);
+	if (sh->setup->sb.landing_slots) {
+		new_members(sh->setup, &sh->setup->sb);
+		sim_run(allocations_fail, sh);
+		all->result->allocations += sh->failed;
+		new_members(sh->setup, &sh->setup->sb);
+		again_landed(image_life(sh->setup), all->result);
+		return;
+	}
 	shadows(all->seed);
 	new_members(sh->setup, &sh->setup->sb);
 	sim_run(allocations_fail, sh);
