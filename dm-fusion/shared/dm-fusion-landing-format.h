@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: what a landing log is made of. The module writes one in a set with
- * FUSION_INCOMPAT_LANDING, which no verb makes yet; fusionctl only looks at it.
+ * FUSION_INCOMPAT_LANDING.
  *
  * Small writes to extents of the slow member land in a log on the fast member. They go to their
  * slots later, in the order of the slow member. The log is made of segments. Each has a fast slot

@@ -212,8 +212,9 @@ static void test_cut(u32 was, u32 is)
 		slots = require_set(true);
 		REQUIRE(slots == was || slots == is);
 		seen[slots == is]++;
-		REQUIRE(slots == is || change(size(is), ~0U));
-		REQUIRE_EQ(require_set(slots == is), is);
+		/* one of the members may know it alone */
+		REQUIRE(change(size(is), ~0U));
+		REQUIRE_EQ(require_set(false), is);
 	}
 	printf("# %u cuts: %u left the old log, %u the new one\n", 3 * writes, seen[0], seen[1]);
 	REQUIRE(seen[0] && seen[1]);

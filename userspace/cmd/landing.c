@@ -46,20 +46,22 @@ static void take_closed(struct job *j, const struct landing_change *c)
 	j->was = sb->landing_slots * extent;
 	j->bytes = c->slots * extent;
 	j->logged = c->blocks * FUS_LANDING_BLOCK;
-	j->changes = j->was != j->bytes;
+	j->changes = c->changes;
 }
 
 /* -- output ---------------------------------------------------------------------------------- */
 
 static void print_text(const struct job *j)
 {
+	/* even if it is written once more */
+	const bool same = j->was == j->bytes;
 	char size[SIZE_TEXT], logged[SIZE_TEXT], was[SIZE_TEXT];
 
 	fus_size_text(size, j->bytes);
 	fus_size_text(was, j->was);
-	if (!j->changes && !j->bytes)
+	if (same && !j->bytes)
 		printf("%s: has no landing log\n", j->name);
-	else if (!j->changes)
+	else if (same)
 		printf("%s: has a landing log of %s, with %s in it\n", j->name, size,
 		       fus_size_text(logged, j->logged));
 	else if (!j->bytes)

@@ -212,7 +212,7 @@ static int check_works(const struct replacing *r)
 static int get_superblocks(struct replacing *r)
 {
 	const dev_t old = r->running ? r->set.old : r->disk[OLD].devno;
-	const struct member *peer;
+	const struct member *peer, *fast;
 	int rc;
 
 	if (r->running || r->over)
@@ -228,7 +228,9 @@ static int get_superblocks(struct replacing *r)
 		r->sb = *r->m[r->role]->sb;
 	else
 		fus_sb_of_peer(peer->sb, &r->sb);
-	return fus_refuse_landing(&r->sb, r->name, "replace a member");
+	fast = r->m[FAST];
+	return fus_refuse_landing(fast && fus_has_identity(fast) ? fast->sb : &r->sb, r->name,
+				  "replace a member");
 }
 
 int replace_get(struct replacing *r)

@@ -137,12 +137,15 @@ static int check_age(const struct fusion_sb *sb)
 int fus_landing_plan(struct landing_change *c, const char *size)
 {
 	const struct fusion_sb *sb = fus_meta_sb(c->meta, FAST);
+	/* the members may differ in that, if it was interrupted */
+	const u64 differ = (sb->incompat ^ fus_meta_sb(c->meta, SLOW)->incompat) &
+			   FUSION_INCOMPAT_LANDING;
 	struct fusion_sb next[2];
 	u32 slots;
 	int rc;
 
 	rc = fus_landing_slots(size, sb, &slots);
-	if (rc || slots == c->slots)
+	if (rc || (slots == c->slots && !differ))
 		return rc;
 	rc = fus_meta_refuse_logged(c->meta, "given another landing log");
 	if (!rc)
@@ -152,6 +155,7 @@ int fus_landing_plan(struct landing_change *c, const char *size)
 	if (rc)
 		return rc;
 	c->slots = slots;
+	c->changes = true;
 	fus_meta_next(c->meta, &c->st, true, -1, next);
 	for (int dev = 0; dev < 2; dev++)
 		if (!fus_meta_has_room(c->meta, &next[dev], &c->st))

@@ -10,6 +10,7 @@ struct landing_change {
 	struct meta_state st;
 	u32 slots;		/* that the log is to have */
 	u64 blocks;		/* that are in it now */
+	bool changes;		/* there is something to write */
 };
 
 /* May the size be changed at all, and what is in the log? fus_landing_end() in any case. */
