@@ -28,16 +28,13 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  * @in_map: the caller is map()
  *
  * Context: any, no lock. Return: FUSION_LAND, with the number of the place in place of the word:
- * fusion_land_fill() must follow, and the task cannot sleep before that; FUSION_SUBMIT: it goes past the log; FUSION_AGAIN with the word
- * that there is now.
+ * fusion_land_fill() must follow, and the task cannot sleep before that; FUSION_SUBMIT: it goes
+ * past the log; FUSION_AGAIN with the word that there is now.
  */
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
 /* Copy the data of a bio, which is pinned, to its place. It ends with its batch. */
 void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place);
-
-/* Send batches as far as that is possible. Context: land->work, which has looked at the gate. */
-void fusion_land_send(struct fusion *fs);
 
 /* The log's part of fusion_settle_failed(): no opening must find a batch that has failed. */
 void fusion_land_settle(struct fusion *fs);
@@ -81,8 +78,10 @@ void fusion_land_summary_add(struct fusion *fs, const struct fusion_land_batch *
 /* That was the last one of its segment. */
 void fusion_land_summary_begin(struct fusion *fs, const struct fusion_land_segment *seg);
 
-/* Is there one to be written? Then land->work writes it. Any context; sleeps. */
+/* Is there one to be written? Any context. */
 bool fusion_land_summary_due(const struct fusion *fs);
+
+/* Write the next block of it. Context: land->work; sleeps. */
 void fusion_land_summary_write(struct fusion *fs);
 
 #endif

@@ -291,12 +291,6 @@ static void fusion_land_submit(struct fusion *fs, struct fusion_land_batch *b)
 	submit_bio_noacct(&b->bio);
 }
 
-/* May the module write to the member, as far as that is known without waiting? */
-static bool fusion_land_may_send(const struct fusion *fs, bool work)
-{
-	return (work || !READ_ONCE(fs->gate)) && fusion_gate_may_write(fs);
-}
-
 /* Who may send: the work may wait for the gate, and for the member. */
 enum sender {
 	ANY_TASK,
@@ -305,24 +299,25 @@ enum sender {
 };
 
 /* What a task is to do about batches. */
-struct turn {
+struct land_turn {
 	struct fusion_land_batch *b;	/* send it, or NULL; nobody else does meanwhile */
 	bool work;			/* have the work go on */
 	bool finish;			/* see what has become of those that are not sent */
 };
 
 /* land->lock held. */
-static struct turn fusion_land_turn(struct fusion *fs, enum sender who)
+static struct land_turn fusion_land_turn(struct fusion *fs, enum sender who)
 {
 	struct fusion_land *land = &fs->land;
-	struct turn turn = { .finish = land->broken };
+	struct land_turn turn = { .finish = land->broken };
 
 	if (land->sending)
-		return (struct turn){ };
+		return (struct land_turn){ };
 	turn.b = fusion_land_to_send(land);
 	if (!turn.b)
 		return turn;
-	turn.work = who == HURRIED_TASK || !fusion_land_may_send(fs, who == LAND_WORK);
+	turn.work = who == HURRIED_TASK || (who == ANY_TASK && READ_ONCE(fs->gate)) ||
+		    !fusion_gate_may_write(fs);
 	if (turn.work) {
 		turn.b = NULL;
 		return turn;
@@ -335,7 +330,7 @@ static struct turn fusion_land_turn(struct fusion *fs, enum sender who)
 }
 
 /* Send batches as far as that is possible, beginning with that of @turn. */
-static void fusion_land_take_turns(struct fusion *fs, struct turn turn, enum sender who)
+static void fusion_land_take_turns(struct fusion *fs, struct land_turn turn, enum sender who)
 {
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
@@ -353,11 +348,11 @@ static void fusion_land_take_turns(struct fusion *fs, struct turn turn, enum sen
 		fusion_land_finish(fs);
 }
 
-void fusion_land_send(struct fusion *fs)
+static void fusion_land_send(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
-	struct turn turn;
+	struct land_turn turn;
 
 	spin_lock_irqsave(&land->lock, flags);
 	turn = fusion_land_turn(fs, LAND_WORK);
@@ -406,7 +401,7 @@ void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
 	const u32 first = place & 0xff, nr = bio_sectors(bio) / FUSION_BLOCK_SECTORS;
 	enum sender who;
 	unsigned long flags;
-	struct turn turn;
+	struct land_turn turn;
 	u32 i;
 
 	fusion_land_copy_data(bio, b->page + 1 + first);
@@ -425,42 +420,48 @@ void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
 
 /* -- all of it ------------------------------------------------------------------------------- */
 
-/* The work, which belongs to the batches. */
-struct fusion_land_batches {
-	struct fusion_land_batch batch[FUSION_LAND_BATCHES];
+/* The work, and its device. */
+struct fusion_land_work {
 	struct work_struct work;
+	struct fusion *fs;
 };
 
 static void fusion_do_land(struct work_struct *work)
 {
-	struct fusion *fs = container_of(work, struct fusion_land_batches, work)->batch[0].fs;
+	struct fusion *fs = container_of(work, struct fusion_land_work, work)->fs;
 
 	/* without a lease, the gate may still be open: the timer of its end is late */
 	if (fusion_gate_ready(fs) || (!fusion_gate_may_write(fs) && fusion_gate_wait(fs)))
 		fusion_land_stop(fs);
 	else
 		fusion_land_send(fs);
-	if (fusion_land_summary_due(fs))
+	/* who waits for a batch does not wait for all of a summary */
+	while (fusion_land_summary_due(fs)) {
 		fusion_land_summary_write(fs);
+		fusion_land_send(fs);
+	}
 }
 
 int fusion_land_append_init(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
 	const u32 pages = min(FUSION_BATCH_BLOCKS + 1, land->blocks);
-	struct fusion_land_batches *all;
+	struct fusion_land_work *work;
 	u32 i, k;
 
 	if (!land->max)
 		return 0;
 	if (fusion_land_summary_init(fs))
 		return -ENOMEM;
-	all = kvzalloc(sizeof(*all), GFP_KERNEL);
-	if (!all)
+	work = kzalloc(sizeof(*work), GFP_KERNEL);
+	if (!work)
 		return -ENOMEM;
-	land->batch = all->batch;
-	land->work = &all->work;
+	work->fs = fs;
+	land->work = &work->work;
 	INIT_WORK(land->work, fusion_do_land);
+	land->batch = kvcalloc(FUSION_LAND_BATCHES, sizeof(*land->batch), GFP_KERNEL);
+	if (!land->batch)
+		return -ENOMEM;
 	for (i = 0; i < FUSION_LAND_BATCHES; i++) {
 		land->batch[i].fs = fs;
 		bio_list_init(&land->batch[i].bios);
@@ -481,14 +482,17 @@ void fusion_land_append_exit(struct fusion *fs)
 	u32 i, k;
 
 	fusion_land_summary_exit(fs);
-	if (!land->batch)
+	if (!land->work)
 		return;
 	kvfree(land->pieces);
 	if (land->wq)
 		destroy_workqueue(land->wq);
+	kfree(container_of(land->work, struct fusion_land_work, work));
+	if (!land->batch)
+		return;
 	for (i = 0; i < FUSION_LAND_BATCHES; i++)
 		for (k = 0; k <= FUSION_BATCH_BLOCKS; k++)
 			if (land->batch[i].page[k])
 				__free_page(land->batch[i].page[k]);
-	kvfree(container_of(land->batch, struct fusion_land_batches, batch[0]));
+	kvfree(land->batch);
 }

@@ -57,7 +57,8 @@ static bool fusion_land_may_open(const struct fusion *fs)
 
 	return land->opens && land->nr < land->max && fusion_mode(fs) == FUSION_RW &&
 	       !fs->commit.closed && land->next_segno <= FUSION_MAX_SEGNO &&
-	       land->next_segno <= land->ended.segno + clamp(land->max / 8, 1U, FUSION_LAND_AHEAD - 1) &&
+	       land->next_segno <= land->ended.segno +
+				   clamp(land->max / 8, 1U, FUSION_LAND_AHEAD - 1) &&
 	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast + fusion_reserve(fs) / 2;
 }
 

@@ -20,6 +20,7 @@
  * @busy: the latter is being written
  * @seg: the latter, as what follows
  * @head: what its summary says
+ * @next: the next block of that
  * @io: the epoch that it is in
  * @page: a block of it
  */
@@ -29,6 +30,7 @@ struct fusion_land_summary {
 	bool busy;
 	struct fusion_segment seg;
 	struct fusion_summary head;
+	u32 next;
 	struct fusion_io io;
 	struct page *page;
 };
@@ -89,6 +91,7 @@ void fusion_land_summary_begin(struct fusion *fs, const struct fusion_land_segme
 		.flushed_seq = fs->land.flushed_seq,
 		.end = seg->end,
 	};
+	s->next = 0;
 	/* In the section in which the segment is not left yet, as fusion_pin_slot(). */
 	rcu_read_lock_sched();
 	fusion_enter(fs, &s->io);
@@ -103,22 +106,20 @@ bool fusion_land_summary_due(const struct fusion *fs)
 
 void fusion_land_summary_write(struct fusion *fs)
 {
-	const u64 start = fusion_segment_blocknr(&fs->sb, fs->land.summary->seg.slot,
-						 fusion_segment_room(&fs->sb));
 	struct fusion_land_summary *s = fs->land.summary;
-	u32 i;
-	int r = 0;
+	const u64 start = fusion_segment_blocknr(&fs->sb, s->seg.slot,
+						 fusion_segment_room(&fs->sb));
+	int r;
 
-	for (i = 0; !r && i < fusion_summary_blocks(&fs->sb); i++) {
-		fusion_summary_pack(&fs->sb, &s->seg, i, &s->head, s->entry[1],
-				    page_address(s->page));
-		r = fusion_gate_ready(fs);
-		if (!r)
-			r = fusion_rw_page(fs, FUSION_FAST, REQ_OP_WRITE | REQ_META, start + i,
-					   s->page);
-		/* those wait for it, nobody for this */
-		fusion_land_send(fs);
-	}
+	fusion_summary_pack(&fs->sb, &s->seg, s->next, &s->head, s->entry[1],
+			    page_address(s->page));
+	r = fusion_gate_ready(fs);
+	if (!r)
+		r = fusion_rw_page(fs, FUSION_FAST, REQ_OP_WRITE | REQ_META, start + s->next,
+				   s->page);
+	if (!r && ++s->next < fusion_summary_blocks(&fs->sb))
+		return;
 	fusion_leave(fs, &s->io);
+	/* Pairs with the acquire in fusion_land_summary_begin(). */
 	smp_store_release(&s->busy, false);
 }

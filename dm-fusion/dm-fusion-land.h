@@ -8,7 +8,7 @@
  *
  * Small writes of whole blocks, which are no part of a stream, get into the log as long as there is
  * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. Their entries are in the
- * index from the end of their batch on. A segment becomes free when all of its entries have died, or
+ * index from the end of their batch on. A segment becomes free when all its entries have died, or
  * newer ones of these blocks have superseded them; the mover copies blocks to the slow member for
  * that: dm-fusion-land-drain.c.
  *
@@ -65,7 +65,7 @@ struct workqueue_struct;
 #define FUSION_LAND_FLIGHT	256U
 static_assert(FUSION_LAND_BATCHES * FUSION_BATCH_BLOCKS <= FUSION_LAND_FLIGHT);
 
-/* The segment that is being filled, and those that are open ahead of it, at most; a power of two. */
+/* The segment that is being filled, and those that are open ahead of it, at most. */
 #define FUSION_LAND_AHEAD	64U
 
 /*
@@ -197,7 +197,7 @@ struct fusion_land_segment {
  * @wq: queue of @work
  *
  * The mover's:
- * @uncopied: as @live, of positions that could not be copied; it may have those of entries that died
+ * @uncopied: as @live, of positions that could not be copied; it may have some of entries that died
  * @retry_ms: ktime from which on these may be tried again; 0: there are none
  * @pause_ms: the pause before that
  * @until_ms: ktime before which nothing is copied, as nothing could be
