@@ -9,8 +9,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib/landing.sh
 . "$here/lib/landing.sh"
-# shellcheck source=lib/content.sh
-. "$here/lib/content.sh"
+# shellcheck source=lib/contents.sh
+. "$here/lib/contents.sh"
 
 MNT=''
 
@@ -18,11 +18,16 @@ MNT=''
 begin() {
 	has_fs "$1" || skip "no $1 here"
 	need fio
-	switched 64 "${2:-192}"
+	switched 64 288
 	stale "$FAST"
 	LANDING=8M format --extent-size 256K
 	fusion landing
-	"mkfs.$1" -q "$SET"
+	# a small ext4 has blocks of 1 KiB, which do not land
+	if [[ $1 == ext4 ]]; then
+		mkfs.ext4 -q -b 4096 "$SET"
+	else
+		"mkfs.$1" -q "$SET"
+	fi
 	MNT=$TMP/mnt
 	mkdir "$MNT"
 	defer umount_quietly "$MNT"
@@ -42,16 +47,11 @@ demote_all() {
 database() {
 	fio --output="$TMP/fio" --directory="$MNT" --bs=4k --ioengine=psync \
 		--time_based --runtime="$([[ $QUICK ]] && echo 4 || echo 15)" "$@" \
-		--name=db --rw=randwrite --size=12m --fdatasync=4 --verify=crc32c --do_verify=0 \
+		--name=db --rw=randwrite --size=12m --fdatasync=4 \
 		--name=wal --rw=write --size=4m --fdatasync=1 --bs=4k ||
 		fail "fio: $(tail -n 5 "$TMP/fio")"
-}
-
-# database_is_right: what was written there last is read
-database_is_right() {
-	fio --output="$TMP/fio" --directory="$MNT" --bs=4k --ioengine=psync \
-		--name=db --rw=randwrite --size=12m --verify=crc32c --verify_only ||
-		fail "the database: $(tail -n 5 "$TMP/fio")"
+	# as the page cache has it
+	md5sum "$MNT"/{db,wal}.* "$MNT/base" >"$TMP/sums"
 }
 
 # files FROM TO: small ones, each flushed; "SUM NAME" in $TMP/synced
@@ -64,31 +64,29 @@ files() {
 	done
 }
 
-files_are_right() {
+content_is_right() {
 	sync -f "$MNT"
 	echo 3 >/proc/sys/vm/drop_caches
 	(cd "$MNT/small" && md5sum -c --quiet "$TMP/synced") >&2 || fail "small files differ"
-	md5sum "$MNT/base" >"$TMP/base.now"
-	diff "$TMP/base" "$TMP/base.now" >&2 || fail "the large file differs"
+	md5sum -c --quiet "$TMP/sums" >&2 || fail "the database differs"
 }
 
 # on_top TYPE FSCK...
 on_top() {
 	local storm
 	begin "$1"
-	md5sum "$MNT/base" >"$TMP/base"
 	background files 0 60
 	storm=$REPLY
 	database
 	wait "$storm" || fail "small files: status $?"
-	files_are_right
+	content_is_right
 	demote_all
 	background storm landing
 	storm=$REPLY
 	files 60 90
 	database
 	finish "$storm"
-	files_are_right
+	content_is_right
 	say "$(log_has drained) blocks drained, $(log_has blocks) blocks in the log"
 	at_least "blocks that landed" $(($(log_has drained) + $(log_has blocks))) 50
 	umount "$MNT"
@@ -96,8 +94,7 @@ on_top() {
 	reopened
 	fsck_finds_nothing "${@:2}"
 	mount "$SET" "$MNT"
-	files_are_right
-	database_is_right
+	content_is_right
 
 	# the power fails under the same load
 	demote_all
@@ -113,7 +110,7 @@ on_top() {
 	power_on
 	fusion landing
 	mount "$SET" "$MNT"
-	files_are_right
+	content_is_right
 	umount "$MNT"
 	fsck_finds_nothing "${@:2}"
 	drained
