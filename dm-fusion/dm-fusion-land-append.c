@@ -134,6 +134,11 @@ static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool
 	return nr;
 }
 
+bool fusion_land_append_part(struct fusion *fs, u32 lext, u32 block, u32 *place)
+{
+	return fusion_land_give(fs, lext, block, 1, true, place);
+}
+
 /* -- writes ---------------------------------------------------------------------------------- */
 
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map)

@@ -12,6 +12,7 @@ struct bio;
 struct fusion;
 struct fusion_land_batch;
 struct fusion_land_segment;
+struct page;
 
 /* Allocate batches, if the set has a log. Return: 0 or -ENOMEM; fusion_land_append_exit() frees. */
 int fusion_land_append_init(struct fusion *fs);
@@ -33,8 +34,17 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  */
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
+/*
+ * The same for a block of which a bio has a part, and which has an entry, or none. land->lock held.
+ * Return: has it got a place? fusion_land_fill_part() must follow.
+ */
+bool fusion_land_append_part(struct fusion *fs, u32 lext, u32 block, u32 *place);
+
 /* Copy the data of a bio, which is pinned, to its place. It ends with its batch. May sleep. */
 void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place);
+
+/* The same for a part of a block, the rest of which is in @page. */
+void fusion_land_fill_part(struct fusion *fs, struct bio *bio, u32 place, struct page *page);
 
 /* Send batches as far as that is possible. Context: process; @work: it may wait for the gate. */
 void fusion_land_send(struct fusion *fs, bool work);

@@ -308,12 +308,15 @@ static void fusion_land_stop(struct fusion *fs)
 
 /* -- data ------------------------------------------------------------------------------------ */
 
-/* They may change meanwhile, as those of a page that is mapped. So all that counts is the copy. */
-static void fusion_land_copy_data(struct bio *bio, struct page **page)
+/*
+ * They may change meanwhile, as those of a page that is mapped. So all that counts is the copy.
+ * @at: of the first byte, in the pages.
+ */
+static void fusion_land_copy_data(struct bio *bio, struct page **page, u32 at)
 {
 	struct bvec_iter iter;
 	struct bio_vec vec;
-	u32 at = 0, len, done;
+	u32 len, done;
 	void *from;
 
 	bio_for_each_segment(vec, bio, iter) {
@@ -328,15 +331,14 @@ static void fusion_land_copy_data(struct bio *bio, struct page **page)
 	}
 }
 
-void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
+/* The data of blocks of a bio are there, from the entry @first of a batch on. */
+static void fusion_land_filled(struct fusion *fs, struct bio *bio, struct fusion_land_batch *b,
+			       u32 first, u32 nr)
 {
 	struct fusion_land *land = &fs->land;
-	struct fusion_land_batch *b = &land->batch[place >> 8];
-	const u32 first = place & 0xff, nr = bio_sectors(bio) / FUSION_BLOCK_SECTORS;
 	unsigned long flags;
 	u32 i;
 
-	fusion_land_copy_data(bio, b->page + 1 + first);
 	for (i = first; i < first + nr; i++)
 		b->entry[i].crc = fusion_landing_crc(page_address(b->page[1 + i]));
 	spin_lock_irqsave(&land->lock, flags);
@@ -344,6 +346,26 @@ void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
 	b->copying--;
 	spin_unlock_irqrestore(&land->lock, flags);
 	fusion_land_send(fs, false);
+}
+
+void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place)
+{
+	struct fusion_land_batch *b = &fs->land.batch[place >> 8];
+	const u32 first = place & 0xff;
+
+	fusion_land_copy_data(bio, b->page + 1 + first, 0);
+	fusion_land_filled(fs, bio, b, first, bio_sectors(bio) / FUSION_BLOCK_SECTORS);
+}
+
+void fusion_land_fill_part(struct fusion *fs, struct bio *bio, u32 place, struct page *page)
+{
+	struct fusion_land_batch *b = &fs->land.batch[place >> 8];
+	const u32 first = place & 0xff;
+
+	memcpy(page_address(b->page[1 + first]), page_address(page), FUSION_BLOCK_SIZE);
+	fusion_land_copy_data(bio, b->page + 1 + first,
+			      bio->bi_iter.bi_sector % FUSION_BLOCK_SECTORS << SECTOR_SHIFT);
+	fusion_land_filled(fs, bio, b, first, 1);
 }
 
 /* -- all of it ------------------------------------------------------------------------------- */

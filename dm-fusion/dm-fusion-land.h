@@ -26,10 +26,8 @@
  * makes durable what is in the log; a write with FUA waits for a commit.
  *
  * A write of a part of a block that has an entry would be hidden by that, or would lose the rest of
- * the block. So the worker first has the block copied to its place on the slow member, and then the
- * entry dies. Meanwhile all writes to the block wait, and the copy waits for those under way. It
- * stands for the bio, which is in an epoch. There is one at a time: such writes are rare, as only
- * whole blocks get into the log.
+ * the block. So the worker has the block read, and logs it again with the new data; or it writes the
+ * block to the slow member, and the entry dies: dm-fusion-land-merge.c.
  *
  * An extent with entries, or with blocks on their way, is not promoted: INV18. It may move on the
  * slow member, as entries name the extent, not its slot.
@@ -52,6 +50,7 @@ struct bio;
 struct fusion;
 struct fusion_io;
 struct fusion_land_batch;
+struct fusion_land_merge;
 struct fusion_land_summary;
 struct work_struct;
 struct workqueue_struct;
@@ -176,8 +175,6 @@ struct fusion_land_segment {
  * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
  * @waiting: bios are parked until a write over an entry, or a copy, has ended
- * @merging: the bio for which a block is being copied
- * @merging_at: its position
  *
  * The committer's:
  * @landed: @ended when the commit began
@@ -185,6 +182,7 @@ struct fusion_land_segment {
  * @dying: as @killed, at that time
  *
  * @summary: of full segments: dm-fusion-land-summary.c
+ * @merge: of a block with a part of it that is written: the worker's
  * @pieces: scratch of the worker: a position for each block of an extent
  * @work: sends batches that could not be sent at once, and writes summaries
  * @wq: queue of @work
@@ -241,14 +239,13 @@ struct fusion_land {
 	bool taken;
 	u32 left;
 	bool waiting;
-	struct bio *merging;
-	u32 merging_at;
 
 	struct fusion_landed landed;
 	u8 *recorded;
 	u8 *dying;
 
 	struct fusion_land_summary *summary;
+	struct fusion_land_merge *merge;
 	u32 *pieces;
 	struct work_struct *work;
 	struct workqueue_struct *wq;
@@ -359,11 +356,42 @@ bool fusion_land_read_pieces(struct fusion *fs, struct bio *bio, u32 word);
 /* A write over entries has ended. Any context, no lock; the bio is still in its epoch. */
 void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok);
 
+/**
+ * struct fusion_land_reach - the sectors of an extent that a write has
+ * @lext: extent
+ * @first: first sector in it
+ * @end: sector behind the last one
+ */
+struct fusion_land_reach {
+	u32 lext;
+	u32 first;
+	u32 end;
+};
+
+struct fusion_land_reach fusion_land_reach(const struct fusion *fs, const struct bio *bio);
+
 /*
- * The bio got FUSION_MERGE. Context: the worker. Return: false if it has to look again; otherwise
- * it comes back when it can go on.
+ * The first block that a write cannot simply go over: it is on its way into the log, its entry is
+ * being copied, there are too many writes over that, or this one has only a part of the block.
+ * land->lock held. Return: is there one? @pos: its entry; FUSION_LAND_NONE if it is on its way.
+ */
+bool fusion_land_obstacle(const struct fusion_land *land, const struct fusion_land_reach *r,
+			  u32 *pos);
+
+/* -- dm-fusion-land-merge.c: the worker ---------------------------------------------------- */
+
+/* Return: 0 or -ENOMEM; fusion_land_merge_exit() must follow in any case. */
+int fusion_land_merge_init(struct fusion *fs);
+void fusion_land_merge_exit(struct fusion *fs);
+
+/*
+ * The bio got FUSION_MERGE. Return: false if it has to look again; otherwise it comes back when it
+ * can go on.
  */
 bool fusion_land_merge(struct fusion *fs, struct bio *bio);
+
+/* A bio comes to the worker, perhaps back from a merge. Return: is it seen to? */
+bool fusion_land_merge_goes_on(struct fusion *fs, struct bio *bio);
 
 /* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
 

@@ -18,6 +18,9 @@ void landed_make(const struct setup *s, struct model *m, u64 *rng);
 /* The module writes a batch with this header. */
 void landed_note(const void *header);
 
+/* Has the set of this run such a log? */
+bool landed_log(void);
+
 /* Had an extent ever blocks in the log of this run? The replica knows nothing of these. */
 bool landed_any(u32 lext);
 
