@@ -213,10 +213,10 @@ static void fusion_land_merge_end(struct fusion *fs)
 
 /* What to do with a block that has been read. */
 enum next {
-	WAIT,		/* the bio is parked */
-	LOOK,		/* the entry is gone */
-	LOG,		/* it has a place in the log */
-	WRITE,		/* to the slow member */
+	MERGE_WAIT,		/* the bio is parked */
+	MERGE_LOOK,		/* the entry is gone */
+	MERGE_LOG,		/* it has a place in the log */
+	MERGE_WRITE,		/* to the slow member */
 };
 
 /* land->lock held; the extent is STABLE. */
@@ -229,13 +229,13 @@ static enum next fusion_land_merge_place(struct fusion *fs, u32 *place)
 
 	if (bio_op(m->bio) != REQ_OP_WRITE || r.first < block * FUSION_BLOCK_SECTORS ||
 	    r.end > (block + 1) * FUSION_BLOCK_SECTORS)
-		return WRITE;
+		return MERGE_WRITE;
 	/* From here on it is on its way, for which all others wait. */
 	entry->flags = 0;
 	if (fusion_land_append_part(fs, r.lext, block, place))
-		return LOG;
+		return MERGE_LOG;
 	entry->flags = FUSION_LAND_BUSY;
-	return WRITE;
+	return MERGE_WRITE;
 }
 
 /* @place: if it has one in the log. It is in an epoch, if it has one anywhere. */
@@ -244,7 +244,7 @@ static enum next fusion_land_merge_next(struct fusion *fs, u32 *place)
 	struct fusion_land_merge *m = fs->land.merge;
 	struct fusion_land *land = &fs->land;
 	const u32 lext = fusion_lext(fs, m->bio->bi_iter.bi_sector);
-	enum next next = LOOK;
+	enum next next = MERGE_LOOK;
 	unsigned long flags;
 
 	spin_lock_irq(&fs->lock);
@@ -253,16 +253,16 @@ static enum next fusion_land_merge_next(struct fusion *fs, u32 *place)
 	if (land->entry[m->pos].flags & FUSION_LAND_BUSY) {
 		/* so the extent is on the slow member, and whole */
 		fusion_map_unwatch(fs, lext, m->word);
-		next = READ_ONCE(fs->map[lext]) != m->word ? WAIT :
+		next = READ_ONCE(fs->map[lext]) != m->word ? MERGE_WAIT :
 		       fusion_land_merge_place(fs, place);
 	}
-	if (next == LOG || next == WRITE) {
+	if (next == MERGE_LOG || next == MERGE_WRITE) {
 		rcu_read_lock_sched();
 		fusion_enter(fs, fusion_io(m->bio));
 		rcu_read_unlock_sched();
 	}
 	spin_unlock_irqrestore(&land->lock, flags);
-	if (next == WAIT)
+	if (next == MERGE_WAIT)
 		fusion_park(fs, m->bio, false);
 	spin_unlock_irq(&fs->lock);
 	return next;
@@ -302,13 +302,13 @@ bool fusion_land_merge_goes_on(struct fusion *fs, struct bio *bio)
 	if (READ_ONCE(fs->gate) && fusion_gate_park(fs, bio))
 		return true;
 	next = fusion_land_merge_next(fs, &place);
-	if (next == LOG)
+	if (next == MERGE_LOG)
 		fusion_land_merge_log(fs, place);
-	else if (next == WRITE)
+	else if (next == MERGE_WRITE)
 		fusion_land_merge_io(fs, FUSION_SLOW, fusion_word_sector(fs, m->word) +
 				     fs->land.entry[m->pos].block * FUSION_BLOCK_SECTORS,
 				     REQ_OP_WRITE, fusion_land_merge_written);
-	else if (next == LOOK)
+	else if (next == MERGE_LOOK)
 		fusion_land_merge_end(fs);
-	return next != LOOK;
+	return next != MERGE_LOOK;
 }
