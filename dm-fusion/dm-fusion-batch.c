@@ -70,7 +70,7 @@ static bool fusion_may_start(struct fusion *fs, const struct fusion_job *job,
 		return false;
 	/* Entries of the landing log count only on the slow member: INV18. */
 	if (move->to == FUSION_FAST &&
-	    fusion_land_still_has(&fs->land, move->lext, fs->commit.running))
+	    fusion_land_any(&fs->land, move->lext, fs->commit.running))
 		return false;
 	if (force && force->kind == FUSION_EVACUATE)
 		return fusion_word_leaves(fs, job->old);
@@ -151,7 +151,7 @@ static bool fusion_start_copy(struct fusion *fs, struct fusion_job *job,
 	fusion_map_copy(fs, job->move.lext, job->old,
 			job->move.hold ? FUSION_LOCKED : FUSION_WATCHED);
 	/* A write that has found the word before may have got into the landing log: INV18. */
-	if (job->move.to == FUSION_FAST && fusion_land_got(fs, job->move.lext)) {
+	if (job->move.to == FUSION_FAST && fusion_land_any(&fs->land, job->move.lext, true)) {
 		fusion_map_uncopy(fs, job->move.lext, job->old);
 		fusion_slot_put(fs, job->new);
 		return false;

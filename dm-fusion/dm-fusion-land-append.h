@@ -62,9 +62,6 @@ void fusion_land_finish(struct fusion *fs);
  */
 bool fusion_land_bar(struct fusion *fs, u32 lext);
 
-/* Has an extent whose word the mover has just changed got a block in the log? fs->lock held. */
-bool fusion_land_got(struct fusion *fs, u32 lext);
-
 /* Bios that wait for entries may go on. fs->lock held. */
 void fusion_land_wake(struct fusion *fs);
 

@@ -105,7 +105,7 @@ static void fusion_land_give_up(struct fusion *fs)
 		    land->segment[i].segno >= land->ended.segno)
 			fusion_land_mark(land, &land->segment[i]);
 	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
-	land->nr_flight = 0;
+	fusion_land_ground(land);
 	land->ended.segno = land->next_segno;
 	land->ended.pos = 0;
 	land->at = land->ended;

@@ -78,6 +78,18 @@ struct fusion_land_entry {
 	u16 flags;
 };
 
+/**
+ * struct fusion_land_extent - an extent with a bit in @has
+ * @lext: extent
+ * @nr: its entries, and its blocks on their way
+ * @next: the next one in the bucket, or of those that are free
+ */
+struct fusion_land_extent {
+	u32 lext;
+	u32 nr;
+	u32 next;
+};
+
 enum fusion_land_state {
 	FUSION_LAND_UNUSED,	/* a place for a segment */
 	FUSION_LAND_OPENING,	/* the commit under way records it for the first time */
@@ -133,13 +145,20 @@ struct fusion_land_segment {
  * @hash_bits: log2 of the number of buckets
  * @has: a bit for each extent, set while it has entries, or had some whose death is not durable
  *	yet; read without a lock. Set by loading, and when a block is on its way into the log;
- *	cleared by the mover
+ *	cleared when a commit has ended
+ * @extents: how many of these may have a place
+ * @extent_bits: log2 of the number of their buckets
  * @lock: innermost, irq-safe
  *
  * Under @lock:
  * @entry: by position
  * @next: the next position in the bucket, by position
  * @bucket: the first one, or FUSION_LAND_NONE
+ * @extent: extents: dm-fusion-land-extent.c
+ * @extent_bucket: the first one, or FUSION_LAND_NONE
+ * @extent_free: the first place that is free, or FUSION_LAND_NONE
+ * @gone: bitmap, by place: extents that have none any more, since the last commit began
+ * @going: the same, before that
  * @live: bitmaps, one behind the other, of the positions in the index
  * @flight: positions of blocks on their way into the log, in order; their entries have the key,
  *	but are not in the index
@@ -203,11 +222,18 @@ struct fusion_land {
 	u32 bitmap_bytes;
 	unsigned int hash_bits;
 	unsigned long *has;
+	u32 extents;
+	unsigned int extent_bits;
 
 	spinlock_t lock;	/* see "Locks" in dm-fusion.h */
 	struct fusion_land_entry *entry;
 	u32 *next;
 	u32 *bucket;
+	struct fusion_land_extent *extent;
+	u32 *extent_bucket;
+	u32 extent_free;
+	unsigned long *gone;
+	unsigned long *going;
 	u8 *live;
 	u32 flight[FUSION_LAND_FLIGHT];
 	u32 flight_first;
@@ -287,6 +313,9 @@ void fusion_land_begin(struct fusion_land *land, u32 pos, u32 lext, u32 block);
 /* The first block on its way is there: it takes the place of an older entry. fs->lock held. */
 void fusion_land_arrive(struct fusion_land *land);
 
+/* All blocks on their way are given up. fs->lock held. */
+void fusion_land_ground(struct fusion_land *land);
+
 /* Is the block of an extent on its way, or if that is FUSION_LAND_NONE any of it? */
 bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 block);
 
@@ -317,14 +346,33 @@ static inline bool fusion_land_has(const struct fusion_land *land, u32 lext)
 	return land->has && test_bit(lext, land->has);
 }
 
+/*
+ * Has the extent entries, or blocks on their way? Unlike fusion_land_has(), this does not count
+ * those that have died. @committing: a commit is under way. fs->lock held; takes @lock itself.
+ */
+bool fusion_land_any(struct fusion_land *land, u32 lext, bool committing);
+
 /* Has it a slot from @first to @last? fs->lock held, or for a hint. */
 bool fusion_land_within(const struct fusion_land *land, u32 first, u32 last);
 
-/*
- * As fusion_land_has(), by the index: once all of them are durably dead, its bit is clear.
- * @committing: a commit is under way. fs->lock held.
- */
-bool fusion_land_still_has(struct fusion_land *land, u32 lext, bool committing);
+/* -- dm-fusion-land-extent.c: pure code; @lock is held unless said otherwise -------------- */
+
+/* Return: 0 or -ENOMEM; fusion_land_extents_exit() must follow in any case. */
+int fusion_land_extents_init(struct fusion_land *land, u32 nr_lexts);
+void fusion_land_extents_exit(struct fusion_land *land);
+
+/* An extent has got an entry, or a block on its way. */
+void fusion_land_count(struct fusion_land *land, u32 lext);
+
+/* It has lost one. If that has died, fs->lock is held, as the next commit says so. */
+void fusion_land_uncount(struct fusion_land *land, u32 lext);
+
+/* A commit begins, which makes all deaths so far durable; or it has. fs->lock held. */
+void fusion_land_extents_take(struct fusion_land *land);
+void fusion_land_extents_gone(struct fusion_land *land);
+
+/* How many are there? Return: FUSION_LAND_NONE if it has no place, so that nobody knows. */
+u32 fusion_land_counted(const struct fusion_land *land, u32 lext);
 
 /* -- dm-fusion-land.c ---------------------------------------------------------------------- */
 
