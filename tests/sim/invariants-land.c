@@ -34,9 +34,10 @@ static bool has_bit(const struct fusion_land *land, const u8 *bitmaps, u32 pos)
 static void check_dead(const struct fusion *fs, u32 pos)
 {
 	const struct fusion_land *land = &fs->land;
+	const u8 steps = land->segment[pos / land->blocks].steps;
+	const bool dying = steps && !(steps & BIT(FUSION_LAND_NEW));
 
-	if ((has_bit(land, land->killed, pos) ||
-	     (land->segment[pos / land->blocks].steps && has_bit(land, land->dying, pos))) &&
+	if ((has_bit(land, land->killed, pos) || (dying && has_bit(land, land->dying, pos))) &&
 	    !test_bit(land->entry[pos].lext, land->has))
 		sim_fail("landing log: a block of extent %u is not durably dead, and there is no bit",
 			 land->entry[pos].lext);
@@ -128,8 +129,10 @@ static void check_batches(const struct fusion *fs)
 static void check_extents(const struct fusion *fs)
 {
 	const struct fusion_land *land = &fs->land;
-	u32 nr[MAX_LEXTS] = {}, lext, pos, i;
+	static u32 nr[MAX_LEXTS];
+	u32 lext, pos, i;
 
+	memset(nr, 0, fs->sb.nr_lexts * sizeof(*nr));
 	for (pos = 0; pos < land->max * land->blocks; pos++)
 		if (has_bit(land, land->live, pos))
 			nr[land->entry[pos].lext]++;
