@@ -29,8 +29,8 @@
  * the block. So the worker has the block read, and logs it again with the new data; or it writes the
  * block to the slow member, and the entry dies: dm-fusion-land-merge.c.
  *
- * An extent with entries, or with blocks on their way, is not promoted: INV18. It may move on the
- * slow member, as entries name the extent, not its slot.
+ * An extent with entries, or with blocks on their way, is on the slow member: INV18. It may move
+ * there, as entries name the extent, not its slot. Before it is promoted, its blocks are drained.
  *
  * A segment without entries is freed with the next commit. Its slot is free after a drain behind
  * that (INV21), as readers may be in it.
