@@ -26,8 +26,8 @@
  * makes durable what is in the log; a write with FUA waits for a commit.
  *
  * A write of a part of a block that has an entry would be hidden by that, or would lose the rest of
- * the block. So the worker has the block read, and logs it again with the new data; or it writes the
- * block to the slow member, and the entry dies: dm-fusion-land-merge.c.
+ * the block. So the worker has the block read, and logs it again with the new data; or it writes
+ * the block to the slow member, and the entry dies: dm-fusion-land-merge.c.
  *
  * An extent with entries, or with blocks on their way, is on the slow member: INV18. It may move
  * there, as entries name the extent, not its slot. Before it is promoted, its blocks are drained.
