@@ -191,7 +191,7 @@ static void commit(struct list *l)
 	fusion_land_extents_gone(&l->land);
 }
 
-/* An extent loses its bit with the commit behind the last death, unless it has got entries since. */
+/* An extent loses its bit with the commit behind the last death, unless it has entries again. */
 static void test_extents(void)
 {
 	struct list l;
