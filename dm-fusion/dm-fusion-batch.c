@@ -5,6 +5,9 @@
  * The mover (dm-fusion-mover.c) makes moves in batches. A batch takes these steps; each
  * step names what it relies on:
  *
+ * Before that, extents that are to move to the fast member are drained of what they have in the
+ * landing log (dm-fusion-land-moves.c), and behind step 3, those that are LOCKED.
+ *
  *  1. Take a slot for each extent: on the other member, or, to leave the fence or go home, on
  *     either. One that is demoted, and whose shadow is current, gets that: it flips, without the
  *     steps 2 to 5 (dm-fusion-shadow.c).
@@ -67,10 +70,6 @@ static bool fusion_may_start(struct fusion *fs, const struct fusion_job *job,
 	const struct fusion_move *move = &job->move;
 
 	if (!fusion_word_mapped(job->old) || fusion_word_state(job->old) != FUSION_STABLE)
-		return false;
-	/* Entries of the landing log count only on the slow member: INV18. */
-	if (move->to == FUSION_FAST &&
-	    fusion_land_still_has(&fs->land, move->lext, fs->commit.running))
 		return false;
 	if (force && force->kind == FUSION_EVACUATE)
 		return fusion_word_leaves(fs, job->old);
@@ -150,18 +149,29 @@ static bool fusion_start_copy(struct fusion *fs, struct fusion_job *job,
 		return false;
 	fusion_map_copy(fs, job->move.lext, job->old,
 			job->move.hold ? FUSION_LOCKED : FUSION_WATCHED);
-	/* A write that has found the word before may have got into the landing log: INV18. */
-	if (job->move.to == FUSION_FAST && fusion_land_got(fs, job->move.lext)) {
+	/*
+	 * A write that has found the word before may have got into the landing log: INV18. If the
+	 * extent is LOCKED, it is drained later.
+	 */
+	if (job->move.to == FUSION_FAST && !job->move.hold &&
+	    fusion_land_any(&fs->land, job->move.lext, true)) {
 		fusion_map_uncopy(fs, job->move.lext, job->old);
 		fusion_slot_put(fs, job->new);
+		job->outcome = FUSION_CANCELLED;
 		return false;
 	}
 	return true;
 }
 
+/* Of a swap of the policy, which is a demotion followed by the promotion that needs its room. */
+static bool fusion_swaps(const struct fusion_job *demotion, const struct fusion_job *promotion)
+{
+	return demotion->move.to == FUSION_SLOW && promotion->move.to == FUSION_FAST;
+}
+
 /*
- * Steps 1 and 2. A swap of the policy is a demotion followed by the promotion that needs its
- * room: without the first, skip the second. Return: number of jobs that started.
+ * Steps 1 and 2. Without the first move of a swap, skip the second; and the first, if it is known
+ * that the second cannot be made. Return: number of jobs that started.
  */
 static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 				      const struct fusion_force *force)
@@ -171,11 +181,11 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 	for (i = 0; i < nr; i++) {
 		struct fusion_job *job = &jobs[i];
 
-		job->outcome = FUSION_SKIPPED;
-		if (READ_ONCE(fs->mover.stopping))
+		if (READ_ONCE(fs->mover.stopping) || job->hindered)
 			continue;
-		if (!force && job->move.to == FUSION_FAST && i &&
-		    jobs[i - 1].move.to == FUSION_SLOW && !jobs[i - 1].started)
+		if (!force && i && fusion_swaps(job - 1, job) && !jobs[i - 1].started)
+			continue;
+		if (!force && i + 1 < nr && fusion_swaps(job, job + 1) && jobs[i + 1].hindered)
 			continue;
 
 		spin_lock_irq(&fs->lock);
@@ -390,6 +400,7 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 	bool promoting;
 	int r = 0;
 
+	fusion_drain_for_moves(fs, jobs, nr, force, idle_only);
 	fusion_discard_hold(fs, fusion_slots_needed(jobs, nr, FUSION_NR_DEVS));
 	if (fusion_held_slots_needed(fs, jobs, nr))
 		fusion_replica_update(fs, false);
@@ -398,6 +409,7 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 	if (started) {
 		if (fusion_any_copy(jobs, nr))
 			fusion_drain(fs);
+		fusion_drain_locked(fs, jobs, nr, force);
 		sort(jobs, nr, sizeof(*jobs), fusion_compare_jobs, NULL);
 		promoting = fusion_announce_jobs(fs, jobs, nr, force);
 		fusion_copy_jobs(fs, jobs, nr, force, idle_only);
@@ -454,7 +466,10 @@ unsigned int fusion_migrate(struct fusion *fs, struct fusion_move *moves,
 	for (i = 0; i < nr; i += n, batches++) {
 		n = fusion_policy_batch(&moves[i], nr - i);
 		for (k = i; k < i + n; k++)
-			jobs[k] = (struct fusion_job) { .move = moves[k] };
+			jobs[k] = (struct fusion_job) {
+				.move = moves[k],
+				.outcome = FUSION_SKIPPED,
+			};
 		fusion_run_batch(fs, &jobs[i], n, force, idle_only);
 	}
 	return batches;
@@ -476,23 +491,4 @@ unsigned int fusion_migrate_paced(struct fusion *fs, struct fusion_move *moves,
 	if (!idle || !fusion_is_idle(fs))
 		fusion_pace(fs, *used);
 	return batches;
-}
-
-/* -- slots for it ---------------------------------------------------------------------------- */
-
-unsigned int fusion_requested_batch(const struct fusion *fs, bool idle)
-{
-	u32 max = FUSION_LONG_BATCH_BYTES >> (SECTOR_SHIFT + fs->shift);
-
-	return idle ? clamp(max, FUSION_BATCH, FUSION_LONG_BATCH) : FUSION_BATCH;
-}
-
-unsigned int fusion_longest_batch(const struct fusion *fs, unsigned int max)
-{
-	u32 left = fusion_beside_spares(fs, FUSION_FAST, fusion_slots_free(fs, FUSION_FAST)) +
-		   fusion_beside_spares(fs, FUSION_SLOW, fusion_slots_free(fs, FUSION_SLOW));
-
-	if (left >= max || fs->nr_mapped == fs->sb.nr_lexts)
-		return max;
-	return left < FUSION_BATCH ? FUSION_SHORT_BATCH : FUSION_BATCH;
 }

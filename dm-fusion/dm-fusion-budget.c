@@ -65,3 +65,22 @@ u64 fusion_budget_left(const struct fusion *fs)
 
 	return max_t(s64, min_t(s64, READ_ONCE(fs->mover.budget), most), 0);
 }
+
+/* -- slots for a batch ----------------------------------------------------------------------- */
+
+unsigned int fusion_requested_batch(const struct fusion *fs, bool idle)
+{
+	u32 max = FUSION_LONG_BATCH_BYTES >> (SECTOR_SHIFT + fs->shift);
+
+	return idle ? clamp(max, FUSION_BATCH, FUSION_LONG_BATCH) : FUSION_BATCH;
+}
+
+unsigned int fusion_longest_batch(const struct fusion *fs, unsigned int max)
+{
+	u32 left = fusion_beside_spares(fs, FUSION_FAST, fusion_slots_free(fs, FUSION_FAST)) +
+		   fusion_beside_spares(fs, FUSION_SLOW, fusion_slots_free(fs, FUSION_SLOW));
+
+	if (left >= max || fs->nr_mapped == fs->sb.nr_lexts)
+		return max;
+	return left < FUSION_BATCH ? FUSION_SHORT_BATCH : FUSION_BATCH;
+}

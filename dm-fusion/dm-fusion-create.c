@@ -222,6 +222,8 @@ static int fusion_allocate(struct fusion *fs)
 	if (!r)
 		r = fusion_land_append_init(fs);
 	if (!r)
+		r = fusion_land_merge_init(fs);
+	if (!r)
 		r = fusion_stale_init(fs);
 	if (!r)
 		r = fusion_txns_init(fs);
@@ -254,6 +256,7 @@ void fusion_destroy(struct fusion *fs)
 	fusion_journal_exit_state(fs);
 	fusion_txns_exit(fs);
 	fusion_stale_exit(fs);
+	fusion_land_merge_exit(fs);
 	fusion_land_append_exit(fs);
 	fusion_land_exit(&fs->land);
 	fusion_shadow_exit(fs);

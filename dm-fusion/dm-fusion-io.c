@@ -55,6 +55,20 @@ static bool fusion_word_changes(u32 word, bool write)
 	       !fusion_word_mapped(word);
 }
 
+/*
+ * A read has found no bit in @has. If the extent was unmapped since its word was loaded, a commit
+ * may have cleared that, and what its entries covered in the slot is older: fusion_land_look_read().
+ */
+static struct fusion_found fusion_look_again(const u32 *slot, u32 word)
+{
+	u32 now;
+
+	/* Pairs with the locks of who unmaps it, and of the commit behind that. */
+	smp_rmb();
+	now = READ_ONCE(*slot);
+	return (struct fusion_found){ now, now == word ? FUSION_SUBMIT : FUSION_AGAIN };
+}
+
 /* The bio is in the epoch in which the word was loaded, so this needs no RCU section. */
 static noinline struct fusion_found fusion_look_closer(struct fusion *fs, struct bio *bio,
 						       u32 word, bool in_map)
@@ -97,6 +111,8 @@ again:
 		found = fusion_land_append(fs, bio, word, in_map);
 	if (found.verdict == FUSION_SUBMIT && fusion_land_has(&fs->land, lext))
 		found = fusion_land_look(fs, bio, word, in_map);
+	else if (found.verdict == FUSION_SUBMIT && !write && fs->land.max)
+		found = fusion_look_again(slot, word);
 	if (found.verdict != FUSION_AGAIN)
 		return found;
 	word = found.word;

@@ -5,7 +5,7 @@
  * A write of whole blocks, small and no part of a stream, to an extent that is STABLE on the slow
  * member gets positions behind those given before. All of that is done under land.lock, and the
  * word is looked at again there. So who changes the word and then takes the lock knows that no
- * block gets into the log any more: the mover (fusion_land_got()), and who unmaps the extent.
+ * block gets into the log any more: the mover (fusion_land_any()), and who unmaps the extent.
  *
  * Until its batch has ended, a block is on its way: reads find what was there before. Another write
  * into the log may follow at once, and counts by its later position. One past the log waits in the
@@ -130,6 +130,14 @@ static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool
 	return nr;
 }
 
+bool fusion_land_append_part(struct fusion *fs, u32 lext, u32 block, u32 *place)
+{
+	if (!fusion_land_give(fs, lext, block, 1, true, place))
+		return false;
+	fusion_land_hold();
+	return true;
+}
+
 /* -- writes ---------------------------------------------------------------------------------- */
 
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map)
@@ -207,20 +215,6 @@ bool fusion_land_bar(struct fusion *fs, u32 lext, struct bio *bio)
 	if (flies)
 		fusion_land_park(fs, bio, lext);
 	return flies;
-}
-
-bool fusion_land_got(struct fusion *fs, u32 lext)
-{
-	struct fusion_land *land = &fs->land;
-	unsigned long flags;
-	bool has;
-
-	if (!land->max)
-		return false;
-	spin_lock_irqsave(&land->lock, flags);
-	has = fusion_land_has(land, lext);
-	spin_unlock_irqrestore(&land->lock, flags);
-	return has;
 }
 
 void fusion_land_wake(struct fusion *fs)

@@ -13,6 +13,7 @@ struct bio;
 struct fusion;
 struct fusion_land_batch;
 struct fusion_land_segment;
+struct page;
 
 /* Allocate batches, if the set has a log. Return: 0 or -ENOMEM; fusion_land_append_exit() frees. */
 int fusion_land_append_init(struct fusion *fs);
@@ -35,10 +36,19 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
 /*
+ * The same for a block of which a bio has a part, and which has an entry, or none. land->lock held.
+ * Return: has it got a place? fusion_land_fill_part() must follow.
+ */
+bool fusion_land_append_part(struct fusion *fs, u32 lext, u32 block, u32 *place);
+
+/*
  * Copy the data of a bio, which is pinned, to its place. It ends with its batch. @more: the batch may
  * wait for others: fusion_land_push() follows.
  */
 void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more);
+
+/* The same for a part of a block, the rest of which is in @page. */
+void fusion_land_fill_part(struct fusion *fs, struct bio *bio, u32 place, struct page *page);
 
 /* Send batches that have been filled. Context: the worker. */
 void fusion_land_push(struct fusion *fs);
@@ -63,9 +73,6 @@ void fusion_land_park(struct fusion *fs, struct bio *bio, u32 lext);
  * are some on their way? Then @bio is parked.
  */
 bool fusion_land_bar(struct fusion *fs, u32 lext, struct bio *bio);
-
-/* Has an extent whose word the mover has just changed got a block in the log? fs->lock held. */
-bool fusion_land_got(struct fusion *fs, u32 lext);
 
 /* Bios that are parked may go on. fs->lock held. */
 void fusion_land_wake(struct fusion *fs);

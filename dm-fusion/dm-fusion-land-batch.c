@@ -115,7 +115,7 @@ static void fusion_land_give_up(struct fusion *fs)
 	}
 	land->segment[b->place].failed = b->status != BLK_STS_OK;
 	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
-	land->nr_flight = 0;
+	fusion_land_ground(land);
 	land->ended.segno = land->next_segno;
 	land->ended.pos = 0;
 	land->at = land->ended;
@@ -383,12 +383,15 @@ static void fusion_land_stop(struct fusion *fs)
 
 /* -- data ------------------------------------------------------------------------------------ */
 
-/* They may change meanwhile, as those of a page that is mapped. So all that counts is the copy. */
-static void fusion_land_copy_data(struct bio *bio, struct page **page)
+/*
+ * They may change meanwhile, as those of a page that is mapped. So all that counts is the copy.
+ * @at: of the first byte, in the pages.
+ */
+static void fusion_land_copy_data(struct bio *bio, struct page **page, u32 at)
 {
 	struct bvec_iter iter;
 	struct bio_vec vec;
-	u32 at = 0, len, done;
+	u32 len, done;
 	void *from;
 
 	bio_for_each_segment(vec, bio, iter) {
@@ -403,17 +406,19 @@ static void fusion_land_copy_data(struct bio *bio, struct page **page)
 	}
 }
 
-void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more)
+/*
+ * The data of blocks of a bio are there, from the entry @first of a batch on. @more: others follow,
+ * and fusion_land_push().
+ */
+static void fusion_land_filled(struct fusion *fs, struct bio *bio, struct fusion_land_batch *b,
+			       u32 first, u32 nr, bool more)
 {
 	struct fusion_land *land = &fs->land;
-	struct fusion_land_batch *b = &land->batch[place >> 8];
-	const u32 first = place & 0xff, nr = bio_sectors(bio) / FUSION_BLOCK_SECTORS;
 	enum sender who;
 	unsigned long flags;
 	struct land_turn turn = { };
 	u32 i;
 
-	fusion_land_copy_data(bio, b->page + 1 + first);
 	for (i = first; i < first + nr; i++)
 		b->entry[i].crc = fusion_landing_crc(page_address(b->page[1 + i]));
 	/* a task that is due to leave the CPU may be held off it for long, and others wait */
@@ -426,6 +431,26 @@ void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more)
 	spin_unlock_irqrestore(&land->lock, flags);
 	fusion_land_let_go();
 	fusion_land_take_turns(fs, turn, who);
+}
+
+void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more)
+{
+	struct fusion_land_batch *b = &fs->land.batch[place >> 8];
+	const u32 first = place & 0xff;
+
+	fusion_land_copy_data(bio, b->page + 1 + first, 0);
+	fusion_land_filled(fs, bio, b, first, bio_sectors(bio) / FUSION_BLOCK_SECTORS, more);
+}
+
+void fusion_land_fill_part(struct fusion *fs, struct bio *bio, u32 place, struct page *page)
+{
+	struct fusion_land_batch *b = &fs->land.batch[place >> 8];
+	const u32 first = place & 0xff;
+
+	memcpy(page_address(b->page[1 + first]), page_address(page), FUSION_BLOCK_SIZE);
+	fusion_land_copy_data(bio, b->page + 1 + first,
+			      bio->bi_iter.bi_sector % FUSION_BLOCK_SECTORS << SECTOR_SHIFT);
+	fusion_land_filled(fs, bio, b, first, 1, false);
 }
 
 /* -- all of it ------------------------------------------------------------------------------- */

@@ -162,8 +162,8 @@ void fusion_land_take(struct fusion *fs)
 		if (land->segment[i].state == FUSION_LAND_LISTED &&
 		    (land->segment[i].dirty || land->all))
 			fusion_land_take_segment(land, i);
-	land->opens |= land->all && !fs->read_only && !land->broken &&
-		       !land->tight;
+	fusion_land_extents_take(land);
+	land->opens |= land->all && !fs->read_only && !land->broken && !land->tight;
 	while (fusion_land_may_open(fs) && fusion_land_open(fs))
 		;
 	land->dirty = 0;
@@ -262,8 +262,10 @@ bool fusion_land_committed(struct fusion *fs, bool ok)
 		}
 		seg->steps = 0;
 	}
-	if (ok)
+	if (ok) {
 		land->flushed_seq = land->landed.seq;
+		fusion_land_extents_gone(land);
+	}
 	if (ok && land->landed.segno == land->ended.segno)
 		land->failed = 0;
 	spin_unlock_irqrestore(&land->lock, flags);

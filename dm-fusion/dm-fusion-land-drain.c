@@ -10,8 +10,6 @@
  * woken before five eighths of the log are in use, and then all of it is copied. A drain need not
  * pay, and takes no notice of the setting migration.
  *
- * What could not be copied is tried again after a pause, which doubles each time.
- *
  * On request, all is copied that there was when the request began, one round after another. It ends
  * when the segments have been freed, as far as nothing new has got into them.
  */
@@ -23,28 +21,12 @@
 
 /* Words of a bitmap that are cleared under one lock. */
 #define CHUNK		4096U
-/* Pauses after a copy that has failed; the shortest one also if nothing could be copied. */
-#define MIN_PAUSE_MS	1000U
-#define MAX_PAUSE_MS	(3600U * 1000)
 
 /* What has failed may be tried again. */
 static void fusion_drain_forgive(struct fusion_land *land)
 {
 	memset(land->uncopied, 0, (size_t)land->max * land->bitmap_bytes);
 	land->retry_ms = 0;
-}
-
-/* Blocks have failed in a round, or none has. */
-static void fusion_drain_judge(struct fusion_land *land, bool failed)
-{
-	if (!failed) {
-		if (!land->retry_ms)
-			land->pause_ms = 0;
-		return;
-	}
-	if (!land->retry_ms)
-		land->pause_ms = clamp(2 * land->pause_ms, MIN_PAUSE_MS, MAX_PAUSE_MS);
-	land->retry_ms = fusion_now_ms() + land->pause_ms;
 }
 
 /* Once there is no segment, no extent has entries, nor had one whose death is not durable. */
@@ -111,10 +93,8 @@ static bool fusion_drain_once(struct fusion *fs, enum fusion_drain_way way)
 
 	if (fusion_drain_round(fs, U64_MAX, NULL, way, &counts))
 		return false;
-	land->nr_drained += counts.copied;
-	fusion_drain_judge(land, counts.failed);
 	if (!counts.copied)
-		land->until_ms = fusion_now_ms() + MIN_PAUSE_MS;
+		land->until_ms = fusion_now_ms() + FUSION_DRAIN_PAUSE_MS;
 	return counts.copied;
 }
 
@@ -202,8 +182,6 @@ static int fusion_drain_some(struct fusion *fs, struct fusion_force *force)
 			       fusion_pace_pressed(fs) ? FUSION_DRAIN_PRESSED :
 			       fusion_drain_quiet(fs) ? FUSION_DRAIN_QUIET : FUSION_DRAIN_BESIDE,
 			       &counts);
-	land->nr_drained += counts.copied;
-	fusion_drain_judge(land, counts.failed);
 	if (!r && !counts.taken && !counts.in_the_way && counts.given_up) {
 		DMERR("%s: drain: blocks of the landing log cannot be copied to the slow member",
 		      dm_table_device_name(fs->ti->table));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: the drain of the landing log, which copies blocks to the slow member. Context: the
- * mover. dm-fusion-land-drain.c says when, dm-fusion-land-round.c how. Which blocks are next,
- * dm-fusion-land-sweep.c does.
+ * mover. dm-fusion-land-drain.c says when, dm-fusion-land-round.c how, dm-fusion-land-sweep.c which
+ * blocks are next; dm-fusion-land-moves.c has extents drained that are about to move to the fast
+ * member.
  */
 #ifndef DM_FUSION_LAND_DRAIN_H
 #define DM_FUSION_LAND_DRAIN_H
@@ -11,7 +12,11 @@
 
 struct fusion;
 struct fusion_force;
+struct fusion_job;
 struct fusion_land;
+
+/* The shortest pause after a copy that has failed, and if nothing could be copied. */
+#define FUSION_DRAIN_PAUSE_MS	1000U
 
 /* Entries in a round of the drain. */
 struct fusion_drained {
@@ -41,6 +46,26 @@ enum fusion_drain_way {
  */
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
 		       enum fusion_drain_way way, struct fusion_drained *counts);
+
+/*
+ * The same for all blocks of these extents, which are STABLE, or the mover has LOCKED them, and no
+ * write to them is under way. Writes to these blocks wait for a round: @together: that may have
+ * several extents. Return: 0; -ENOMEM; -EIO: nothing may be written.
+ */
+int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, bool together,
+			 const struct fusion_force *force, struct fusion_drained *counts);
+
+/*
+ * Before step 1 of a batch: drain extents that are to move to the fast member, but not those that
+ * are to be LOCKED. For a job that has entries in spite of that, sets @hindered and @outcome.
+ * Sleeps.
+ */
+void fusion_drain_for_moves(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
+			    const struct fusion_force *force, bool idle_only);
+
+/* Behind step 3: the same for those that are LOCKED. A job that fails gets its @outcome. Sleeps. */
+void fusion_drain_locked(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
+			 const struct fusion_force *force);
 
 /* Has the slow member nothing to do for users, and does nobody wait for the round? */
 bool fusion_drain_quiet(struct fusion *fs);

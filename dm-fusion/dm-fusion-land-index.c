@@ -3,7 +3,8 @@
  * dm-fusion: the index of the landing log in memory: a hash of the blocks that are live.
  *
  * For each position, which is a block of a segment, there are 16 bytes and five bits, whether it is
- * in use or not: 0.4 % of what the log takes. With a bit for each extent, that is all.
+ * in use or not: 0.4 % of what the log takes. Beside that, there is a bit for each extent, and what
+ * dm-fusion-land-extent.c has.
  */
 #include <linux/bitops.h>
 #include <linux/errno.h>
@@ -45,11 +46,12 @@ int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts
 	    !land->segment || !land->has)
 		return -ENOMEM;
 	memset(land->bucket, 0xff, sizeof(*land->bucket) << land->hash_bits);
-	return 0;
+	return fusion_land_extents_init(land, nr_lexts);
 }
 
 void fusion_land_exit(struct fusion_land *land)
 {
+	fusion_land_extents_exit(land);
 	kvfree(land->has);
 	kvfree(land->segment);
 	kvfree(land->dying);
@@ -102,13 +104,6 @@ static size_t fusion_land_byte(const struct fusion_land *land, u32 pos)
 	return (size_t)(pos / land->blocks) * land->bitmap_bytes + pos % land->blocks / 8;
 }
 
-/* Other CPUs read the bits all the time, so a line of them is not written without need. */
-static void fusion_land_set_has(struct fusion_land *land, u32 lext)
-{
-	if (!test_bit(lext, land->has))
-		__set_bit(lext, land->has);
-}
-
 void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 {
 	u32 *bucket = fusion_land_bucket(land, lext, block);
@@ -119,7 +114,7 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	land->live[fusion_land_byte(land, pos)] |= 1 << pos % 8;
 	land->segment[pos / land->blocks].nr_live++;
 	land->nr_live++;
-	fusion_land_set_has(land, lext);
+	fusion_land_count(land, lext);
 }
 
 /* -- blocks on their way --------------------------------------------------------------------- */
@@ -128,7 +123,7 @@ void fusion_land_begin(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 {
 	land->entry[pos] = (struct fusion_land_entry){ .lext = lext, .block = block };
 	land->flight[(land->flight_first + land->nr_flight++) % FUSION_LAND_FLIGHT] = pos;
-	fusion_land_set_has(land, lext);
+	fusion_land_count(land, lext);
 }
 
 void fusion_land_arrive(struct fusion_land *land)
@@ -147,6 +142,15 @@ void fusion_land_arrive(struct fusion_land *land)
 		fusion_land_mark(land, seg);
 	}
 	fusion_land_insert(land, pos, entry->lext, entry->block);
+	fusion_land_uncount(land, entry->lext);
+}
+
+void fusion_land_ground(struct fusion_land *land)
+{
+	for (; land->nr_flight; land->nr_flight--) {
+		fusion_land_uncount(land, land->entry[land->flight[land->flight_first]].lext);
+		land->flight_first = (land->flight_first + 1) % FUSION_LAND_FLIGHT;
+	}
 }
 
 bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 first, u32 end)
@@ -176,6 +180,7 @@ void fusion_land_remove(struct fusion_land *land, u32 pos)
 	land->live[fusion_land_byte(land, pos)] &= ~(1 << pos % 8);
 	land->segment[pos / land->blocks].nr_live--;
 	land->nr_live--;
+	fusion_land_uncount(land, entry->lext);
 }
 
 void fusion_land_mark(struct fusion_land *land, struct fusion_land_segment *seg)
@@ -226,20 +231,30 @@ bool fusion_land_within(const struct fusion_land *land, u32 first, u32 last)
 	return false;
 }
 
-bool fusion_land_still_has(struct fusion_land *land, u32 lext, bool committing)
+/* Of an extent that nobody has counted. */
+static bool fusion_land_seek(const struct fusion_land *land, u32 lext)
+{
+	u32 pos;
+
+	return fusion_land_run(land, lext, 0, land->blocks, &pos) < land->blocks ||
+	       pos != FUSION_LAND_NONE || fusion_land_flies(land, lext, 0, land->blocks);
+}
+
+bool fusion_land_any(struct fusion_land *land, u32 lext, bool committing)
 {
 	unsigned long flags;
-	bool has = true;
-	u32 pos;
+	u32 nr;
 
 	if (!fusion_land_has(land, lext))
 		return false;
 	spin_lock_irqsave(&land->lock, flags);
-	if (!land->dirty && !committing)
-		has = fusion_land_run(land, lext, 0, land->blocks, &pos) < land->blocks ||
-		      pos != FUSION_LAND_NONE || fusion_land_flies(land, lext, 0, land->blocks);
-	if (!has)
-		clear_bit(lext, land->has);
+	nr = fusion_land_counted(land, lext);
+	if (nr == FUSION_LAND_NONE) {
+		nr = fusion_land_seek(land, lext);
+		/* and all deaths are durable */
+		if (!nr && !land->dirty && !committing)
+			__clear_bit(lext, land->has);
+	}
 	spin_unlock_irqrestore(&land->lock, flags);
-	return has;
+	return nr;
 }

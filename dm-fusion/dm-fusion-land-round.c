@@ -21,7 +21,11 @@
  * the slot, that it had in step 1.
  *
  * A copy of several blocks that fails is tried again block by block. A block that cannot be copied
- * keeps its entry.
+ * keeps its entry, and is tried again after a pause, which doubles each time.
+ *
+ * For extents that are about to move, rounds take their blocks alone. If such an extent is LOCKED,
+ * all writes to it that were sent have ended, and nobody but a bio that is parked may still have
+ * made an entry busy (dm-fusion-land-merge.c): that looks again.
  */
 #include <linux/mm.h>
 #include <linux/sort.h>
@@ -43,8 +47,9 @@ static const u32 round_copies[] = {
 #define MOST_COPIES	8U
 /* Most blocks in a copy. */
 #define LONGEST		64U
-/* Entries that die under one lock. */
+/* Entries that die under one lock, and blocks of an extent that are looked for. */
 #define CHUNK		64U
+#define MAX_PAUSE_MS	(3600U * 1000)
 
 /* What has become of a block in a round. */
 enum fate {
@@ -89,6 +94,16 @@ static bool fusion_drain_bit(const struct fusion_land *land, const u8 *bitmaps, 
 	return bitmaps[pos / land->blocks * land->bitmap_bytes + block / 8] >> block % 8 & 1;
 }
 
+/* Only the mover has extents LOCKED: those that it drains, behind a drain of epochs. */
+static bool fusion_drain_may_mark(const struct fusion_land_entry *entry, u32 word)
+{
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
+		return false;
+	if (fusion_word_state(word) == FUSION_LOCKED)
+		return !(entry->flags & ~FUSION_LAND_BUSY);
+	return fusion_word_state(word) == FUSION_STABLE && !entry->flags;
+}
+
 /* Take the block at @pos, if that is possible. fs->lock and land->lock held. */
 static void fusion_drain_mark(struct fusion *fs, struct round *round, u32 pos)
 {
@@ -99,8 +114,7 @@ static void fusion_drain_mark(struct fusion *fs, struct round *round, u32 pos)
 		round->counts->given_up++;
 		return;
 	}
-	if (entry->flags || !fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
-	    fusion_word_state(word) != FUSION_STABLE) {
+	if (!fusion_drain_may_mark(entry, word)) {
 		round->counts->in_the_way++;
 		return;
 	}
@@ -126,6 +140,28 @@ static void fusion_drain_take(struct fusion *fs, struct round *round, u32 max, u
 		for (; i < last; i++)
 			if (fusion_drain_bit(land, land->live, round->next[i].pos))
 				fusion_drain_mark(fs, round, round->next[i].pos);
+		spin_unlock_irqrestore(&land->lock, flags);
+		spin_unlock_irq(&fs->lock);
+		cond_resched();
+	}
+}
+
+/* Take blocks of an extent from *@block on, as far as there is room. Advances *@block. */
+static void fusion_drain_take_extent(struct fusion *fs, struct round *round, u32 lext, u32 *block)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	u32 end, pos;
+
+	while (*block < land->blocks && round->nr < MOST_BLOCKS) {
+		end = min(*block + CHUNK, land->blocks);
+		spin_lock_irq(&fs->lock);
+		spin_lock_irqsave(&land->lock, flags);
+		for (; *block < end && round->nr < MOST_BLOCKS; ++*block) {
+			pos = fusion_land_find(land, lext, *block);
+			if (pos != FUSION_LAND_NONE)
+				fusion_drain_mark(fs, round, pos);
+		}
 		spin_unlock_irqrestore(&land->lock, flags);
 		spin_unlock_irq(&fs->lock);
 		cond_resched();
@@ -314,15 +350,13 @@ static void fusion_drain_end(struct fusion *fs, struct round *round, bool durabl
 
 /* -- a round --------------------------------------------------------------------------------- */
 
-/* All steps; @round is all zeros. */
-static void fusion_drain_steps(struct fusion *fs, struct round *round, u64 end,
+/* Steps 2 to 5. */
+static void fusion_drain_steps(struct fusion *fs, struct round *round,
 			       const struct fusion_force *force, enum fusion_drain_way way)
 {
 	bool copied = false;
 	u32 i;
 
-	fusion_drain_take(fs, round, round_blocks[way], end);
-	round->counts->taken = round->nr;
 	if (!round->nr)
 		return;
 	fs->mover.look_usable = false;
@@ -335,6 +369,20 @@ static void fusion_drain_steps(struct fusion *fs, struct round *round, u64 end,
 	if (copied)
 		fusion_mark_written(fs, FUSION_SLOW);
 	fusion_drain_end(fs, round, copied && !fusion_flush_slow(fs));
+}
+
+/* Blocks have failed in a round, or none has. */
+static void fusion_drain_judge(struct fusion_land *land, const struct fusion_drained *counts)
+{
+	land->nr_drained += counts->copied;
+	if (!counts->failed) {
+		if (!land->retry_ms)
+			land->pause_ms = 0;
+		return;
+	}
+	if (!land->retry_ms)
+		land->pause_ms = clamp(2 * land->pause_ms, FUSION_DRAIN_PAUSE_MS, MAX_PAUSE_MS);
+	land->retry_ms = fusion_now_ms() + land->pause_ms;
 }
 
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
@@ -351,7 +399,38 @@ int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *fo
 	if (!round)
 		return -ENOMEM;
 	round->counts = counts;
-	fusion_drain_steps(fs, round, end, force, way);
+	fusion_drain_take(fs, round, round_blocks[way], end);
+	counts->taken = round->nr;
+	fusion_drain_steps(fs, round, force, way);
+	fusion_drain_judge(&fs->land, counts);
 	kvfree(round);
 	return 0;
+}
+
+int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, bool together,
+			 const struct fusion_force *force, struct fusion_drained *counts)
+{
+	struct round *round;
+	unsigned int i = 0;
+	u32 block = 0;
+
+	*counts = (struct fusion_drained){ };
+	round = kvmalloc(sizeof(*round), GFP_NOIO | __GFP_NOWARN | (force ? 0 : __GFP_NORETRY));
+	if (!round)
+		return -ENOMEM;
+	while (i < nr && !fusion_gate_ready(fs)) {
+		memset(round, 0, sizeof(*round));
+		round->counts = counts;
+		do {
+			fusion_drain_take_extent(fs, round, lexts[i], &block);
+			if (block < fs->land.blocks)
+				break;
+			block = 0;
+		} while (++i < nr && together);
+		counts->taken += round->nr;
+		fusion_drain_steps(fs, round, force, FUSION_DRAIN_BESIDE);
+	}
+	fusion_drain_judge(&fs->land, counts);
+	kvfree(round);
+	return i < nr ? -EIO : 0;
 }

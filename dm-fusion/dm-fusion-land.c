@@ -38,18 +38,11 @@ static struct fusion_found fusion_land_look_read(struct fusion *fs, struct bio *
 					 (struct fusion_found){ pos, FUSION_LOGGED };
 }
 
-/* The sectors of an extent that a write has. */
-struct reach {
-	u32 lext;
-	u32 first;
-	u32 end;
-};
-
-static struct reach fusion_land_reach(const struct fusion *fs, const struct bio *bio)
+struct fusion_land_reach fusion_land_reach(const struct fusion *fs, const struct bio *bio)
 {
 	const u32 first = fusion_offset(fs, bio->bi_iter.bi_sector);
 
-	return (struct reach){
+	return (struct fusion_land_reach){
 		.lext = fusion_lext(fs, bio->bi_iter.bi_sector),
 		.first = first,
 		.end = first + bio_sectors(bio),
@@ -57,18 +50,14 @@ static struct reach fusion_land_reach(const struct fusion *fs, const struct bio 
 }
 
 /* Has it all of the block? */
-static bool fusion_land_covers(const struct reach *r, u32 block)
+static bool fusion_land_covers(const struct fusion_land_reach *r, u32 block)
 {
 	return r->first <= block * FUSION_BLOCK_SECTORS &&
 	       (block + 1) * FUSION_BLOCK_SECTORS <= r->end;
 }
 
-/*
- * A block that a write cannot simply go over: it is on its way into the log; or, the first one of
- * which the entry is being copied, has too many writes over it, or this one has only a part.
- * land->lock held. Return: is there one? @pos: its entry; FUSION_LAND_NONE if it is on its way.
- */
-static bool fusion_land_obstacle(const struct fusion_land *land, const struct reach *r, u32 *pos)
+bool fusion_land_obstacle(const struct fusion_land *land, const struct fusion_land_reach *r,
+			  u32 *pos)
 {
 	const u32 end = DIV_ROUND_UP(r->end, FUSION_BLOCK_SECTORS);
 	u32 block = r->first / FUSION_BLOCK_SECTORS;
@@ -87,7 +76,7 @@ static bool fusion_land_obstacle(const struct fusion_land *land, const struct re
 }
 
 /* A write begins over all entries that it has. land->lock held. Return: are there any? */
-static bool fusion_land_begin_write(struct fusion_land *land, const struct reach *r)
+static bool fusion_land_begin_write(struct fusion_land *land, const struct fusion_land_reach *r)
 {
 	bool any = false;
 	u32 block, pos;
@@ -103,9 +92,22 @@ static bool fusion_land_begin_write(struct fusion_land *land, const struct reach
 	return any;
 }
 
-static struct fusion_found fusion_land_look_write(struct fusion *fs, struct bio *bio, u32 word)
+/*
+ * Is there a piece of a write that has parts of blocks, which is either a part of one block, or
+ * whole blocks? Then each gets into the log by itself. Return: the end of the first piece.
+ */
+static u32 fusion_land_piece(const struct fusion_land_reach *r)
 {
-	const struct reach r = fusion_land_reach(fs, bio);
+	const u32 up = round_up(r->first, FUSION_BLOCK_SECTORS);
+	const u32 down = round_down(r->end, FUSION_BLOCK_SECTORS);
+
+	return up > r->first ? min(up, r->end) : down > r->first ? down : r->end;
+}
+
+static struct fusion_found fusion_land_look_write(struct fusion *fs, struct bio *bio, u32 word,
+						  bool in_map)
+{
+	const struct fusion_land_reach r = fusion_land_reach(fs, bio);
 	struct fusion_land *land = &fs->land;
 	struct fusion_io *io = fusion_io(bio);
 	unsigned long flags;
@@ -118,6 +120,10 @@ static struct fusion_found fusion_land_look_write(struct fusion *fs, struct bio 
 		io->over = fusion_land_begin_write(land, &r);
 	io->start = fusion_land_number(land, land->at.segno, land->at.pos);
 	spin_unlock_irqrestore(&land->lock, flags);
+	if (!clear && in_map && fusion_land_piece(&r) < r.end) {
+		dm_accept_partial_bio(bio, fusion_land_piece(&r) - r.first);
+		return (struct fusion_found){ word, FUSION_AGAIN };
+	}
 	if (!clear)
 		return (struct fusion_found){ word, FUSION_MERGE };
 	io->lext = r.lext;
@@ -136,7 +142,7 @@ struct fusion_found fusion_land_look(struct fusion *fs, struct bio *bio, u32 wor
 	/* of a part of an extent: what is in the log stays */
 	if (bio_op(bio) == REQ_OP_DISCARD)
 		return (struct fusion_found){ word, FUSION_SUBMIT };
-	return fusion_land_look_write(fs, bio, word);
+	return fusion_land_look_write(fs, bio, word, in_map);
 }
 
 u64 fusion_land_sector(const struct fusion *fs, u32 pos)
@@ -238,108 +244,4 @@ void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok)
 	fusion_land_wake(fs);
 	spin_unlock_irqrestore(&fs->lock, flags);
 	fusion_commit_soon(fs);
-}
-
-/* -- blocks of which a part is written ------------------------------------------------------- */
-
-/* The copy for land->merging has ended, or failed. */
-static void fusion_land_merged(int read_err, unsigned long write_err, void *context)
-{
-	struct fusion *fs = context;
-	struct fusion_land *land = &fs->land;
-	struct fusion_land_entry *entry = &land->entry[land->merging_at];
-	struct bio *bio = land->merging;
-	const bool failed = read_err || write_err;
-	unsigned long flags, inner;
-
-	if (read_err)
-		fusion_member_failed(fs, FUSION_FAST);
-	if (write_err) {
-		fusion_member_failed(fs, FUSION_SLOW);
-		WRITE_ONCE(fs->shadows.unsure, true);
-	}
-	/* before the entry dies, as before any write completes */
-	fusion_mark_written(fs, FUSION_SLOW);
-	spin_lock_irqsave(&fs->lock, flags);
-	spin_lock_irqsave(&land->lock, inner);
-	/* unless the extent was unmapped meanwhile */
-	if (entry->flags & FUSION_LAND_BUSY) {
-		entry->flags = 0;
-		if (!failed)
-			fusion_land_kill(land, land->merging_at);
-	}
-	spin_unlock_irqrestore(&land->lock, inner);
-	spin_unlock_irqrestore(&fs->lock, flags);
-	/* behind that, as after any write */
-	fusion_leave(fs, fusion_io(bio));
-
-	spin_lock_irqsave(&fs->lock, flags);
-	land->merging = NULL;
-	fusion_land_wake(fs);
-	if (!failed)
-		bio_list_add(&fs->worker.deferred, bio);
-	spin_unlock_irqrestore(&fs->lock, flags);
-	if (failed)
-		bio_io_error(bio);
-	else
-		queue_work(fs->worker.wq, &fs->worker.work);
-	fusion_commit_soon(fs);
-}
-
-/* Have the block at land->merging_at copied to its place in the slot of @word. */
-static void fusion_land_copy(struct fusion *fs, u32 word)
-{
-	struct fusion_land *land = &fs->land;
-	const u32 pos = land->merging_at;
-	struct dm_io_region from = {
-		.bdev = fs->dev[FUSION_FAST]->bdev,
-		.sector = fusion_land_sector(fs, pos),
-		.count = FUSION_BLOCK_SECTORS,
-	};
-	struct dm_io_region to = {
-		.bdev = fusion_word_bdev(fs, word),
-		.sector = fusion_word_sector(fs, word) +
-			  land->entry[pos].block * FUSION_BLOCK_SECTORS,
-		.count = FUSION_BLOCK_SECTORS,
-	};
-
-	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_land_merged, fs);
-}
-
-bool fusion_land_merge(struct fusion *fs, struct bio *bio)
-{
-	const struct reach r = fusion_land_reach(fs, bio);
-	struct fusion_land *land = &fs->land;
-	bool copy = false, wait = false, hindered;
-	unsigned long flags;
-	u32 word, pos;
-
-	spin_lock_irq(&fs->lock);
-	word = READ_ONCE(fs->map[r.lext]);
-	/* Otherwise it has changed since the bio looked: look again. */
-	if (fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_SLOW &&
-	    fusion_word_state(word) == FUSION_STABLE) {
-		spin_lock_irqsave(&land->lock, flags);
-		hindered = fusion_land_obstacle(land, &r, &pos);
-		wait = hindered && (pos == FUSION_LAND_NONE || land->merging ||
-				    land->entry[pos].flags);
-		copy = hindered && !wait;
-		if (copy)
-			land->entry[pos].flags = FUSION_LAND_BUSY;
-		spin_unlock_irqrestore(&land->lock, flags);
-	}
-	if (copy) {
-		land->merging = bio;
-		land->merging_at = pos;
-		/* In the section that has looked at the word, as fusion_pin_slot(). */
-		rcu_read_lock_sched();
-		fusion_enter(fs, fusion_io(bio));
-		rcu_read_unlock_sched();
-	}
-	if (wait)
-		fusion_land_park(fs, bio, r.lext);
-	spin_unlock_irq(&fs->lock);
-	if (copy)
-		fusion_land_copy(fs, word);
-	return copy || wait;
 }

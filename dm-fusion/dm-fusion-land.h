@@ -27,13 +27,11 @@
  * makes durable what is in the log, also for a write with FUA: dm-fusion-land-flush.c.
  *
  * A write of a part of a block that has an entry would be hidden by that, or would lose the rest of
- * the block. So the worker first has the block copied to its place on the slow member, and then the
- * entry dies. Meanwhile all writes to the block wait, and the copy waits for those under way. It
- * stands for the bio, which is in an epoch. There is one at a time: such writes are rare, as only
- * whole blocks get into the log.
+ * the block. So the worker has the block read, and logs it again with the new data; or it writes
+ * the block to the slow member, and the entry dies: dm-fusion-land-merge.c.
  *
- * An extent with entries, or with blocks on their way, is not promoted: INV18. It may move on the
- * slow member, as entries name the extent, not its slot.
+ * An extent with entries, or with blocks on their way, is on the slow member: INV18. It may move
+ * there, as entries name the extent, not its slot. Before it is promoted, its blocks are drained.
  *
  * A segment without entries is freed with the next commit. Its slot is free after a drain behind
  * that (INV21), as readers may be in it.
@@ -56,6 +54,7 @@ struct fusion;
 struct fusion_io;
 struct fusion_land_batch;
 struct fusion_land_reader;
+struct fusion_land_merge;
 struct fusion_land_summary;
 struct work_struct;
 struct workqueue_struct;
@@ -84,6 +83,18 @@ struct fusion_land_entry {
 	u32 lext;
 	u16 block;
 	u16 flags;
+};
+
+/**
+ * struct fusion_land_extent - an extent with a bit in @has
+ * @lext: extent
+ * @nr: its entries, and its blocks on their way
+ * @next: the next one in the bucket, or of those that are free
+ */
+struct fusion_land_extent {
+	u32 lext;
+	u32 nr;
+	u32 next;
 };
 
 enum fusion_land_state {
@@ -145,8 +156,10 @@ struct fusion_land_segment {
  * @hash_bits: log2 of the number of buckets
  * @has: a bit for each extent, set while it has entries, or had some whose death is not durable
  *	yet; read without a lock. Set by loading, and when a block is on its way into the log;
- *	cleared by the mover
+ *	cleared when a commit has ended
  * @appends: there is room in the log; changes under @lock, read without for a hint
+ * @extents: how many of these may have a place
+ * @extent_bits: log2 of the number of their buckets
  *
  * @lock: innermost, irq-safe; begins lines of its own
  *
@@ -154,6 +167,11 @@ struct fusion_land_segment {
  * @entry: by position
  * @next: the next position in the bucket, by position
  * @bucket: the first one, or FUSION_LAND_NONE
+ * @extent: extents: dm-fusion-land-extent.c
+ * @extent_bucket: the first one, or FUSION_LAND_NONE
+ * @extent_free: the first place that is free, or FUSION_LAND_NONE
+ * @gone: bitmap, by place: extents that have none any more, since the last commit began
+ * @going: the same, before that
  * @live: bitmaps, one behind the other, of the positions in the index
  * @flight: positions of blocks on their way into the log, in order; their entries have the key,
  *	but are not in the index
@@ -190,8 +208,6 @@ struct fusion_land_segment {
  * @tight: a set is being loaded, and its journal is short: no segment is opened
  * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
- * @merging: the bio for which a block is being copied
- * @merging_at: its position
  *
  * The committer's:
  * @landed: @ended when the commit began
@@ -203,6 +219,7 @@ struct fusion_land_segment {
  * @sweep: where the drain is
  *
  * @summary: of full segments: dm-fusion-land-summary.c
+ * @merge: of a block with a part of it that is written: the worker's
  * @pieces: scratch of the worker: a position for each block of an extent
  * @fua: writes with FUA that have got into the log, and wait for a flush; under fs->lock
  * @fua_work: that flush
@@ -226,11 +243,18 @@ struct fusion_land {
 	unsigned int hash_bits;
 	unsigned long *has;
 	bool appends;
+	u32 extents;
+	unsigned int extent_bits;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;	/* see "Locks" in dm-fusion.h */
 	struct fusion_land_entry *entry;
 	u32 *next;
 	u32 *bucket;
+	struct fusion_land_extent *extent;
+	u32 *extent_bucket;
+	u32 extent_free;
+	unsigned long *gone;
+	unsigned long *going;
 	u8 *live;
 	u32 flight[FUSION_LAND_FLIGHT];
 	u32 flight_first;
@@ -263,8 +287,6 @@ struct fusion_land {
 	bool tight;
 	bool taken;
 	u32 left;
-	struct bio *merging;
-	u32 merging_at;
 
 	struct fusion_landed landed;
 	u8 *recorded;
@@ -275,6 +297,7 @@ struct fusion_land {
 	struct fusion_land_sweep sweep;
 
 	struct fusion_land_summary *summary;
+	struct fusion_land_merge *merge;
 	u32 *pieces;
 	struct bio_list fua;
 	struct work_struct fua_work;
@@ -321,6 +344,9 @@ void fusion_land_arrive(struct fusion_land *land);
 /* Is a block of an extent on its way, from @first on and below @end? */
 bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 first, u32 end);
 
+/* All blocks on their way are given up. fs->lock held. */
+void fusion_land_ground(struct fusion_land *land);
+
 /* The place of a segment the log gets to, if it is durably open, or FUSION_LAND_NONE. */
 static inline u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
 {
@@ -357,14 +383,33 @@ static inline bool fusion_land_has(const struct fusion_land *land, u32 lext)
 	return land->has && test_bit(lext, land->has);
 }
 
+/*
+ * Has the extent entries, or blocks on their way? Unlike fusion_land_has(), this does not count
+ * those that have died. @committing: a commit is under way. fs->lock held; takes @lock itself.
+ */
+bool fusion_land_any(struct fusion_land *land, u32 lext, bool committing);
+
 /* Has it a slot from @first to @last? fs->lock held, or for a hint. */
 bool fusion_land_within(const struct fusion_land *land, u32 first, u32 last);
 
-/*
- * As fusion_land_has(), by the index: once all of them are durably dead, its bit is clear.
- * @committing: a commit is under way. fs->lock held.
- */
-bool fusion_land_still_has(struct fusion_land *land, u32 lext, bool committing);
+/* -- dm-fusion-land-extent.c: pure code; @lock is held unless said otherwise -------------- */
+
+/* Return: 0 or -ENOMEM; fusion_land_extents_exit() must follow in any case. */
+int fusion_land_extents_init(struct fusion_land *land, u32 nr_lexts);
+void fusion_land_extents_exit(struct fusion_land *land);
+
+/* An extent has got an entry, or a block on its way. */
+void fusion_land_count(struct fusion_land *land, u32 lext);
+
+/* It has lost one. If that has died, fs->lock is held, as the next commit says so. */
+void fusion_land_uncount(struct fusion_land *land, u32 lext);
+
+/* A commit begins, which makes all deaths so far durable; or it has. fs->lock held. */
+void fusion_land_extents_take(struct fusion_land *land);
+void fusion_land_extents_gone(struct fusion_land *land);
+
+/* How many are there? Return: FUSION_LAND_NONE if it has no place, so that nobody knows. */
+u32 fusion_land_counted(const struct fusion_land *land, u32 lext);
 
 /* -- dm-fusion-land.c ---------------------------------------------------------------------- */
 
@@ -396,11 +441,42 @@ bool fusion_land_read_pieces(struct fusion *fs, struct bio *bio, u32 word);
 /* A write over entries has ended. Any context, no lock; the bio is still in its epoch. */
 void fusion_land_written(struct fusion *fs, struct fusion_io *io, bool ok);
 
+/**
+ * struct fusion_land_reach - the sectors of an extent that a write has
+ * @lext: extent
+ * @first: first sector in it
+ * @end: sector behind the last one
+ */
+struct fusion_land_reach {
+	u32 lext;
+	u32 first;
+	u32 end;
+};
+
+struct fusion_land_reach fusion_land_reach(const struct fusion *fs, const struct bio *bio);
+
 /*
- * The bio got FUSION_MERGE. Context: the worker. Return: false if it has to look again; otherwise
- * it comes back when it can go on.
+ * A block that a write cannot simply go over: it is on its way into the log; or, the first one of
+ * which the entry is being copied, has too many writes over it, or this one has only a part.
+ * land->lock held. Return: is there one? @pos: its entry; FUSION_LAND_NONE if it is on its way.
+ */
+bool fusion_land_obstacle(const struct fusion_land *land, const struct fusion_land_reach *r,
+			  u32 *pos);
+
+/* -- dm-fusion-land-merge.c: the worker ---------------------------------------------------- */
+
+/* Return: 0 or -ENOMEM; fusion_land_merge_exit() must follow in any case. */
+int fusion_land_merge_init(struct fusion *fs);
+void fusion_land_merge_exit(struct fusion *fs);
+
+/*
+ * The bio got FUSION_MERGE. Return: false if it has to look again; otherwise it comes back when it
+ * can go on.
  */
 bool fusion_land_merge(struct fusion *fs, struct bio *bio);
+
+/* A bio comes to the worker, perhaps back from a merge. Return: is it seen to? */
+bool fusion_land_merge_goes_on(struct fusion *fs, struct bio *bio);
 
 /* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
 

@@ -272,6 +272,8 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 	struct fusion_found found;
 	u32 word;
 
+	if (fusion_land_merge_goes_on(fs, bio))
+		return;
 	if (bio_op(bio) == REQ_OP_WRITE && bio->bi_opf & FUSION_METADATA_FLAGS)
 		fusion_point_note(fs, bio);
 	/* may take a member no time at all, so it does not count as an access */

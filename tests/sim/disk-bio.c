@@ -84,8 +84,8 @@ static void begin_write(struct bio *bio)
 	e->seq = NEVER;
 	e->nr = bio_sectors(bio);
 	e->meta = disk_locate(d, bio->bi_iter.bi_sector, e->nr, &e->sector);
-	/* the landing log lies in slots of the fast disk */
-	log = !e->meta && bio->nr_pages && d->role == FUSION_FAST;
+	/* the landing log lies in slots of the fast disk, and blocks of it get to the slow one */
+	log = !e->meta && bio->nr_pages && landed_log();
 	if (e->meta != !!bio->nr_pages && !log && !(e->meta && bio_op(bio) == REQ_OP_WRITE_ZEROES))
 		sim_fail("%s where %s belongs, at sector %llu of the %s disk",
 			 e->meta ? "data" : "metadata", e->meta ? "metadata" : "data",
@@ -96,7 +96,8 @@ static void begin_write(struct bio *bio)
 			memcpy(e->raw + i * PAGE_SIZE, bio->pages[i]->data, PAGE_SIZE);
 	} else if (log) {
 		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
-		landed_note(bio->pages[0]->data);
+		if (d->role == FUSION_FAST)
+			landed_note(bio->pages[0]->data);
 		for (i = 0; i < bio->nr_pages; i++)
 			landed_raw_stamps(bio->pages[i]->data,
 					  e->stamps + i * FUSION_BLOCK_SECTORS);

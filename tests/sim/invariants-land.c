@@ -6,6 +6,8 @@
 
 #include "invariants.h"
 
+#define MAX_LEXTS	1024U
+
 /* Entries count only for extents that are whole, on the slow member (INV18). */
 static void check_entry(const struct fusion *fs, u32 pos)
 {
@@ -22,11 +24,29 @@ static void check_entry(const struct fusion *fs, u32 pos)
 		sim_fail("INV18: extent %u has entries, and the word %x", e->lext, word);
 }
 
+static bool has_bit(const struct fusion_land *land, const u8 *bitmaps, u32 pos)
+{
+	return bitmaps[pos / land->blocks * land->bitmap_bytes + pos % land->blocks / 8] >>
+	       pos % land->blocks % 8 & 1;
+}
+
+/* What has died is alive after a power cut, so writes with FUA have to wait. */
+static void check_dead(const struct fusion *fs, u32 pos)
+{
+	const struct fusion_land *land = &fs->land;
+	const u8 steps = land->segment[pos / land->blocks].steps;
+	const bool dying = steps && !(steps & BIT(FUSION_LAND_NEW));
+
+	if ((has_bit(land, land->killed, pos) || (dying && has_bit(land, land->dying, pos))) &&
+	    !test_bit(land->entry[pos].lext, land->has))
+		sim_fail("landing log: a block of extent %u is not durably dead, and there is no bit",
+			 land->entry[pos].lext);
+}
+
 static void check_segment(const struct fusion *fs, u32 i, unsigned long **taken)
 {
 	const struct fusion_land *land = &fs->land;
 	const struct fusion_land_segment *seg = &land->segment[i];
-	const u8 *live = land->live + i * land->bitmap_bytes;
 	u32 pos, nr = 0;
 
 	if (!test_bit(seg->slot, fs->slots.used[FUSION_FAST].bits))
@@ -34,7 +54,8 @@ static void check_segment(const struct fusion *fs, u32 i, unsigned long **taken)
 	if (__test_and_set_bit(seg->slot, taken[FUSION_FAST]))
 		sim_fail("INV3: a segment shares fast slot %u", seg->slot);
 	for (pos = 0; pos < land->blocks; pos++) {
-		if (!(live[pos / 8] >> pos % 8 & 1))
+		check_dead(fs, i * land->blocks + pos);
+		if (!has_bit(land, land->live, i * land->blocks + pos))
 			continue;
 		nr++;
 		if (pos >= seg->end)
@@ -133,6 +154,34 @@ static void check_pace(const struct fusion *fs)
 			 fusion_now_ms() - last);
 }
 
+/* What is counted of extents is what there is, and who has no bit has nothing. */
+static void check_extents(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+	static u32 nr[MAX_LEXTS];
+	u32 lext, pos, i;
+
+	memset(nr, 0, fs->sb.nr_lexts * sizeof(*nr));
+	for (pos = 0; pos < land->max * land->blocks; pos++)
+		if (has_bit(land, land->live, pos))
+			nr[land->entry[pos].lext]++;
+	for (i = 0; i < land->nr_flight; i++)
+		nr[land->entry[land->flight[(land->flight_first + i) %
+					    FUSION_LAND_FLIGHT]].lext]++;
+	for (lext = 0; lext < fs->sb.nr_lexts; lext++) {
+		u32 counted = fusion_land_counted(land, lext);
+
+		if (counted != FUSION_LAND_NONE && counted != nr[lext])
+			sim_fail("landing log: extent %u has %u blocks, %u counted", lext, nr[lext],
+				 counted);
+		if (counted != FUSION_LAND_NONE && !test_bit(lext, land->has))
+			sim_fail("landing log: extent %u has a place, and no bit", lext);
+		if (counted == 0 && !land->dirty && !land->taken && fs->loaded && !fs->read_only &&
+		    fusion_mode(fs) == FUSION_RW)
+			sim_fail("landing log: extent %u keeps its bit", lext);
+	}
+}
+
 void check_landing(const void *private, unsigned long **taken)
 {
 	const struct fusion *fs = private;
@@ -156,9 +205,11 @@ void check_landing(const void *private, unsigned long **taken)
 	if (chained != live || live != land->nr_live)
 		sim_fail("landing log: %u entries in buckets, %u in segments, %u counted", chained,
 			 live, land->nr_live);
-	if (land->max)
+	if (land->max) {
 		check_batches(fs);
-	check_pace(fs);
+		check_pace(fs);
+		check_extents(fs);
+	}
 }
 
 u32 set_land_left(const void *private)

@@ -13,7 +13,12 @@
 #define BLOCKS		(EXTENT_SECTORS / FUSION_BLOCK_SECTORS)
 #define MAX_LEXTS	1024U
 
-static bool had[MAX_LEXTS];
+static bool had[MAX_LEXTS], logs;
+
+bool landed_log(void)
+{
+	return logs;
+}
 
 bool landed_any(u32 lext)
 {
@@ -362,7 +367,8 @@ void landed_make(const struct setup *s, struct model *m, u64 *rng)
 
 	memset(had, 0, sizeof(had));
 	landed_raw_forget();
-	if (!(s->sb.incompat & FUSION_INCOMPAT_LANDING))
+	logs = s->sb.incompat & FUSION_INCOMPAT_LANDING;
+	if (!logs)
 		return;
 	mk = sim_alloc(sizeof(*mk), true);
 	mk->sb = &s->sb;

@@ -21,6 +21,9 @@ void landed_empty(const struct setup *s, u32 nr);
 /* The module writes a batch with this header. */
 void landed_note(const void *header);
 
+/* Has the set of this run such a log? */
+bool landed_log(void);
+
 /* Had an extent ever blocks in the log of this run? The replica knows nothing of these. */
 bool landed_any(u32 lext);
 

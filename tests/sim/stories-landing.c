@@ -141,8 +141,8 @@ static struct op *discard_beside_drain(struct op *op, const struct setup *s, u64
 	const u32 all = s->sb.nr_lexts;
 	u32 i;
 
-	/* what has no entries leaves as few free slots as there can be */
-	op = add(op, OP_PROMOTE, 0, all);
+	/* what has no entries, mostly, leaves as few free slots as there can be */
+	op = add(op, OP_PROMOTE, min(all - 1, 6U), all - min(all - 1, 6U));
 	op = add(op, OP_WAIT, 0, 0);
 	op = add(op, OP_DRAIN, 0, 0);
 	for (i = 1 + rnd_below(rng, 3); i; i--)
@@ -251,6 +251,39 @@ static struct op *meet(struct op *op, const struct setup *s, u32 sector, u64 *rn
 	return add(op, OP_READ, sector + at, 1 + rnd_below(rng, EXTENT_SECTORS - at));
 }
 
+/* Extents are promoted while blocks of them get into the log, or are drained. */
+static struct op *promote_beside_appends(struct op *op, const struct setup *s, u64 *rng)
+{
+	const u32 lext = rnd_below(rng, min(s->sb.nr_lexts, 4U));
+	const u32 few = 1 + rnd_below(rng, min(s->sb.nr_lexts - lext, 3U));
+	const u32 n = 1 + rnd_below(rng, 8), turn = rnd_below(rng, n);
+	u32 i, sector;
+
+	if (rnd_below(rng, 2))
+		op = add(op, OP_DEMOTE, lext, few);
+	for (i = 0; i < n; i++) {
+		sector = (lext + rnd_below(rng, few)) * EXTENT_SECTORS;
+		op = rnd_below(rng, 4) ? append(op, sector, rng) :
+					 draw_write(op, OP_WRITE, sector, rng);
+		if (i == turn)
+			op = add(op, OP_PROMOTE, lext, few);
+		if (i > turn)
+			op[-1].flags |= OP_LATE;
+	}
+	switch (rnd_below(rng, 4)) {
+	case 0:
+		op = add(op, OP_DRAIN, 0, 0);
+		break;
+	case 1:
+		op = add(op, OP_FLUSH, 0, 0);
+		break;
+	case 2:
+		op = add(op, OP_DISCARD, lext * EXTENT_SECTORS, few * EXTENT_SECTORS);
+		break;
+	}
+	return add(op, OP_READ, lext * EXTENT_SECTORS, EXTENT_SECTORS);
+}
+
 u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
 	struct op *op = ops, *const end = ops + nr;
@@ -267,8 +300,8 @@ u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 			op = meet(op, s, sector, rng);
 			break;
 		case 6:
-			if (rnd_below(rng, 2))
-				op = add(op, OP_FLUSH, 0, 0);
+			op = rnd_below(rng, 2) ? add(op, OP_FLUSH, 0, 0) :
+						 promote_beside_appends(op, s, rng);
 			break;
 		default:
 			op = one(op, s, drains, rng);

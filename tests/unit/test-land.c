@@ -169,20 +169,100 @@ static void test_deaths(void)
 	insert(&l, 3, 3, 6);
 	insert(&l, BLOCKS, 3, 7);
 	REQUIRE(fusion_land_has(&l.land, 3));
-	REQUIRE(fusion_land_still_has(&l.land, 3, false));
-	REQUIRE(!fusion_land_still_has(&l.land, 2, false));
+	REQUIRE(fusion_land_any(&l.land, 3, false));
+	REQUIRE(!fusion_land_any(&l.land, 2, false));
 	fusion_land_kill(&l.land, 2);
 	fusion_land_kill(&l.land, 3);
 	REQUIRE_EQ(l.land.dirty, 1);
 	REQUIRE(l.land.segment[0].dirty && !l.land.segment[1].dirty);
+	REQUIRE(fusion_land_any(&l.land, 3, false));
 	fusion_land_kill_extent(&l.land, 3);
 	REQUIRE_EQ(l.land.dirty, 2);
-	REQUIRE(fusion_land_still_has(&l.land, 3, false));
-	l.land.dirty = 0;
-	REQUIRE(fusion_land_still_has(&l.land, 3, true));
-	REQUIRE(!fusion_land_still_has(&l.land, 3, false));
-	REQUIRE(!fusion_land_has(&l.land, 3));
+	REQUIRE(!fusion_land_any(&l.land, 3, false));
+	REQUIRE(fusion_land_has(&l.land, 3));
 	fusion_land_exit(&l.land);
+}
+
+/* A commit: what died before it is durable. */
+static void commit(struct list *l)
+{
+	l->land.dirty = 0;
+	fusion_land_extents_take(&l->land);
+	fusion_land_extents_gone(&l->land);
+}
+
+/* An extent loses its bit with the commit behind the last death, unless it has entries again. */
+static void test_extents(void)
+{
+	struct list l;
+	u32 i;
+
+	begin(&l, 5);
+	insert(&l, 2, 3, 5);
+	insert(&l, 3, 3, 6);
+	fusion_land_kill(&l.land, 2);
+	commit(&l);
+	REQUIRE(fusion_land_has(&l.land, 3));
+	REQUIRE_EQ(fusion_land_counted(&l.land, 3), 1);
+	fusion_land_extents_take(&l.land);
+	fusion_land_kill(&l.land, 3);
+	fusion_land_extents_gone(&l.land);
+	REQUIRE(fusion_land_has(&l.land, 3));
+	/* back between the two halves of a commit, and on its way only */
+	fusion_land_extents_take(&l.land);
+	fusion_land_begin(&l.land, 4, 3, 5);
+	fusion_land_extents_gone(&l.land);
+	REQUIRE(fusion_land_has(&l.land, 3) && fusion_land_any(&l.land, 3, false));
+	fusion_land_arrive(&l.land);
+	REQUIRE_EQ(fusion_land_counted(&l.land, 3), 1);
+	fusion_land_begin(&l.land, 5, 3, 5);
+	fusion_land_begin(&l.land, 6, 2, 5);
+	REQUIRE_EQ(fusion_land_counted(&l.land, 3), 2);
+	fusion_land_ground(&l.land);
+	REQUIRE(!fusion_land_flies(&l.land, 3, 5, 6) && !fusion_land_any(&l.land, 2, false));
+	fusion_land_kill(&l.land, 4);
+	commit(&l);
+	REQUIRE(!fusion_land_has(&l.land, 3) && !fusion_land_has(&l.land, 2));
+	/* as often as there is need of places */
+	for (i = 0; i < POSITIONS; i++) {
+		insert(&l, 2, i % LEXTS, 5);
+		fusion_land_kill(&l.land, 2);
+		commit(&l);
+		REQUIRE(!fusion_land_has(&l.land, i % LEXTS));
+	}
+	fusion_land_exit(&l.land);
+}
+
+/* There are more extents than places: who asks looks for the blocks of the others. */
+static void test_crowd(void)
+{
+	const u32 lexts = BLOCKS;
+	struct fusion_land land = {};
+	u32 i, places;
+
+	REQUIRE_EQ(fusion_land_init(&land, 2, BLOCKS, lexts), 0);
+	places = land.extents;
+	REQUIRE(places > 1 && places < lexts);
+	for (i = 0; i < lexts; i++) {
+		fusion_land_insert(&land, i, i, 1);
+		REQUIRE_EQ(fusion_land_counted(&land, i), i < places ? 1 : FUSION_LAND_NONE);
+		REQUIRE(fusion_land_any(&land, i, false));
+	}
+	for (i = 0; i < lexts; i++) {
+		fusion_land_kill(&land, i);
+		REQUIRE(!fusion_land_any(&land, i, false) && fusion_land_has(&land, i));
+	}
+	land.dirty = 0;
+	fusion_land_extents_take(&land);
+	fusion_land_extents_gone(&land);
+	for (i = 0; i < lexts; i++) {
+		REQUIRE_EQ(fusion_land_has(&land, i), i >= places);
+		REQUIRE(!fusion_land_any(&land, i, true));
+		REQUIRE_EQ(fusion_land_has(&land, i), i >= places);
+		REQUIRE(!fusion_land_any(&land, i, false));
+		REQUIRE(!fusion_land_has(&land, i));
+	}
+	fusion_land_exit(&land);
 }
 
 /* A block on its way is not found; once it is there, it has superseded the older one. */
@@ -195,7 +275,7 @@ static void test_flight(void)
 	fusion_land_begin(&l.land, 1, 3, 5);
 	fusion_land_begin(&l.land, 2, 3, 6);
 	fusion_land_begin(&l.land, BLOCKS + 1, 3, 5);
-	REQUIRE(fusion_land_has(&l.land, 3) && fusion_land_still_has(&l.land, 3, false));
+	REQUIRE(fusion_land_has(&l.land, 3) && fusion_land_any(&l.land, 3, false));
 	REQUIRE(fusion_land_flies(&l.land, 3, 5, 6) && fusion_land_flies(&l.land, 3, 6, 7));
 	REQUIRE(fusion_land_flies(&l.land, 3, 0, BLOCKS));
 	REQUIRE(!fusion_land_flies(&l.land, 3, 7, 8) && !fusion_land_flies(&l.land, 2, 5, 6));
@@ -258,12 +338,12 @@ static void test_memory(void)
 {
 	unsigned int left;
 
-	for (left = 0; left < 11; left++) {
+	for (left = 0; left < 15; left++) {
 		struct fusion_land land = {};
 
 		memory = left;
 		REQUIRE_EQ(fusion_land_init(&land, SEGMENTS, BLOCKS, LEXTS),
-			   left < 10 ? -ENOMEM : 0);
+			   left < 14 ? -ENOMEM : 0);
 		fusion_land_exit(&land);
 	}
 	memory = -1U;
@@ -277,7 +357,7 @@ static void test_none(void)
 	bytes = 0;
 	REQUIRE_EQ(fusion_land_init(&land, 0, BLOCKS, LEXTS), 0);
 	REQUIRE_EQ(bytes, 0);
-	REQUIRE(!fusion_land_has(&land, 0) && !fusion_land_still_has(&land, 0, false));
+	REQUIRE(!fusion_land_has(&land, 0) && !fusion_land_any(&land, 0, false));
 	fusion_land_kill_extent(&land, 0);
 	fusion_land_exit(&land);
 }
@@ -285,6 +365,8 @@ static void test_none(void)
 static const struct unit_test tests[] = {
 	{ "land: entries", test_entries },
 	{ "land: entries that die", test_deaths },
+	{ "land: extents with entries", test_extents },
+	{ "land: more of them than places", test_crowd },
 	{ "land: blocks on their way", test_flight },
 	{ "land: slots of segments", test_slots },
 	{ "land: no more memory than promised", test_bound },

@@ -54,6 +54,7 @@ typedef struct {
 #define atomic_read(v)		READ_ONCE((v)->counter)
 
 #define smp_mb()		sim_point()
+#define smp_rmb()		sim_point()
 #define cpu_relax()		sim_point()
 
 #define likely(x)		__builtin_expect(!!(x), 1)
