@@ -94,6 +94,10 @@ prepare() {
 		fusionctl format data --fast "$FAST" --slow "$REPLY" --yes --force >/dev/null
 		dm_remove part
 		fusionctl open data ;;
+	landing) # it had one, so there is room
+		fusionctl wipe data --yes >/dev/null
+		fusionctl format data --fast "$FAST" --slow "$SLOW" --yes --landing 4G >/dev/null
+		fusionctl landing data 0 >/dev/null ;;
 	open|release|assemble|probe|check|repair|dump|wipe|simulate|list|version|complete|doctor|uuid)
 		;;
 	restore)

@@ -110,7 +110,8 @@ static void require_good(const struct report *r, bool cut_short)
 		fus_report_worst(r)->what, fus_report_worst(r)->text);
 	for (u32 i = 0; i < r->nr; i++)
 		REQUIRE(r->f[i].level < LEVEL_WARNING || !strcmp(r->f[i].what, "superblock") ||
-			!strcmp(r->f[i].what, "heat") || (r->f[i].dev == SLOW && !strcmp(r->f[i].what, "replica")), "%s: %s",
+			!strcmp(r->f[i].what, "heat") ||
+			(r->f[i].dev == SLOW && !strcmp(r->f[i].what, "replica")), "%s: %s",
 			r->f[i].what, r->f[i].text);
 }
 

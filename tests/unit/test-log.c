@@ -456,8 +456,8 @@ static void test_refused(void)
 	fus_on_error(hear);
 	a.opt[OPT_YES] = "";
 	a.opt[OPT_FORCE] = "";
-	refused(cmd_repair, &a, "has a landing log, which repair cannot rebuild; if the set cannot ");
-	refused(cmd_release, &a, "has a landing log; run fusionctl drain home while it is open, close ");
+	refused(cmd_repair, &a, "has a landing log, which repair cannot rebuild; if the set can");
+	refused(cmd_release, &a, "has a landing log; run fusionctl drain home while it is open");
 	refused(cmd_uuid, &a, "cannot be given another uuid while it has ");
 	words[2] = words[1];
 	words[1] = words[0];

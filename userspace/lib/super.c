@@ -159,7 +159,8 @@ int fus_super_read(int fd, uint64_t sectors, enum member_state *state, struct fu
 		if (*state == MEMBER_TRANSIT)
 			continue;
 		/* for the message: which member has shrunk? */
-		if (s == MEMBER_SHRUNK && fusion_sb_unpack_landing(block, blocknr, UINT64_MAX, &one, &text))
+		if (s == MEMBER_SHRUNK &&
+		    fusion_sb_unpack_landing(block, blocknr, UINT64_MAX, &one, &text))
 			s = MEMBER_DAMAGED;
 		if (s == MEMBER_OK || s == MEMBER_SHRUNK) {
 			/* before a set shrank, its member was larger: the newer copy counts */

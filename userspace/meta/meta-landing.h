@@ -53,7 +53,7 @@ int fus_log_apply(struct meta_log *log, const struct fusion_sb *sb,
 void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st, struct report *r);
 
-/* Fails if the log of a closed set has anything: it is lost when @verb. The rest is not looked at. */
+/* Fails if the log of a closed set has anything, which would be lost. @verb: "given a new uuid". */
 int fus_meta_refuse_logged(const struct meta *meta, const char *verb);
 
 #endif
