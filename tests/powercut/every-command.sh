@@ -16,4 +16,9 @@ test_every_command() {
 	cut-every ${EVERY--q}
 }
 
+# the same set with a landing log
+long_every_command_with_a_landing_log() {
+	LANDING=512K test_every_command
+}
+
 run_tests

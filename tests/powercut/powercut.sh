@@ -32,6 +32,11 @@ test_nothing_flushed_is_lost() {
 	cuts 20 24 256K $((CUTS / 20))
 }
 
+# small writes land in a log of the fast member, which is drained meanwhile
+test_nothing_flushed_is_lost_with_a_landing_log() {
+	LANDING=1M cuts 6 6 64K $((CUTS / 8))
+}
+
 # lie MEMBER: the test must notice a member that acknowledges flushes without doing them, in at
 # least 10 of 20 lives of a few cuts
 lie() {

@@ -64,7 +64,7 @@ test_what_lands() {
 			"$([[ $i -eq 1 ]] && echo B || echo A)"
 	done
 	put_direct "$SET" 103 $((60 * 65536)) 131072
-	same "blocks that are newer than on the slow member" "$(log_has blocks)" 0
+	at_most "blocks that are newer than on the slow member" "$(log_has blocks)" 4
 	drained
 	read_same
 }
