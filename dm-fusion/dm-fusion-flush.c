@@ -7,10 +7,8 @@
 /* A failure is not forgotten. flush.mutex is held. */
 static int fusion_flush_issue(struct fusion *fs, unsigned int disk)
 {
-	int r;
+	int r = blkdev_issue_flush(fs->dev[disk]->bdev);
 
-	fs->flush.slow_flushes += disk == FUSION_SLOW;
-	r = blkdev_issue_flush(fs->dev[disk]->bdev);
 	spin_lock_irq(&fs->lock);
 	fs->flush.flushing = false;
 	if (r) {
@@ -37,7 +35,10 @@ static int fusion_flush_disk(struct fusion *fs, unsigned int disk)
 	dirty = xchg(&fs->dirty[disk], 0);
 	fs->flush.flushing = dirty;
 	spin_unlock_irq(&fs->lock);
-	return dirty ? fusion_flush_issue(fs, disk) : 0;
+	if (!dirty)
+		return 0;
+	fs->flush.slow_flushes += disk == FUSION_SLOW;
+	return fusion_flush_issue(fs, disk);
 }
 
 int fusion_flush_slow(struct fusion *fs)

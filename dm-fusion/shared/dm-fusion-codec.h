@@ -435,8 +435,9 @@ int fusion_sb_plan(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors,
  * @slots: how many; 0: there is no log
  * @misfit: filled in on error
  *
- * The set has as many extents less, and FUSION_INCOMPAT_LANDING. Return: 0, or -ENOSPC: more than
- * fusion_landing_limit().
+ * The set has as many extents less, and FUSION_INCOMPAT_LANDING. The stale list takes the first
+ * slots of the slow member. Return: 0, or -ENOSPC: more than fusion_landing_limit(), or no room for
+ * that.
  */
 int fusion_sb_plan_landing(struct fusion_sb *sb, u32 slots, struct fusion_misfit *misfit);
 
