@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: blocks on their way into the landing log. dm-fusion-land-append.c gives them a place,
- * dm-fusion-land-batch.c sends them, dm-fusion-land-summary.c says what a full segment has, dm-fusion-land-flush.c
- * makes durable what has to be so at once.
+ * dm-fusion-land-batch.c sends them, dm-fusion-land-summary.c says what a full segment has, and
+ * dm-fusion-land-flush.c makes durable what has to be so at once.
  */
 #ifndef DM_FUSION_LAND_APPEND_H
 #define DM_FUSION_LAND_APPEND_H
@@ -29,14 +29,14 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  * @in_map: the caller is map()
  *
  * Context: any, no lock. Return: FUSION_LAND, with the number of the place in place of the word:
- * fusion_land_fill() must follow; FUSION_PACED: it waits for room; FUSION_SUBMIT: it goes past the log;
- * FUSION_AGAIN with the word that there is now.
+ * fusion_land_fill() must follow; FUSION_PACED: it waits for room; FUSION_SUBMIT: it goes past the
+ * log; FUSION_AGAIN with the word that there is now.
  */
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
 
 /*
- * Copy the data of a bio, which is pinned, to its place. It ends with its batch. @more: the batch may
- * wait for others: fusion_land_send() follows. May sleep.
+ * Copy the data of a bio, which is pinned, to its place. It ends with its batch. @more: the batch
+ * may wait for others: fusion_land_send() follows. May sleep.
  */
 void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more);
 

@@ -8,10 +8,10 @@
  *
  * Small writes of whole blocks, which are no part of a stream, get into the log as long as there is
  * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. While there is little room,
- * they wait for the drain: dm-fusion-land-pace.c. Their entries are in the
- * index from the end of their batch on. A segment becomes free when all of its entries have died, or
- * newer ones of these blocks have superseded them; the mover copies blocks to the slow member for
- * that: dm-fusion-land-drain.c.
+ * they wait for the drain: dm-fusion-land-pace.c. Their entries are in the index from the end of
+ * their batch on. A segment becomes free when all of its entries have died, or newer ones of these
+ * blocks have superseded them; the mover copies blocks to the slow member for that: dm-fusion-land-
+ * drain.c.
  *
  * Reads. map() looks into the index for extents of the slow member that have a bit in @has. A read
  * is sent to the log as far as the blocks lie side by side there, and cut behind that.
@@ -197,7 +197,7 @@ struct fusion_land_segment {
  * @wq: queue of @work and @fua_work
  *
  * The mover's:
- * @uncopied: as @live, of positions that could not be copied; it may have those of entries that died
+ * @uncopied: as @live, of positions that could not be copied; also of entries that have died since
  * @retry_ms: ktime from which on these may be tried again; 0: there are none
  * @pause_ms: the pause before that
  * @until_ms: ktime before which nothing is copied, as nothing could be

@@ -187,7 +187,7 @@
  *			in flight to the fast member
  *	txns.reclaim_work	a drain
  *	worker.work	memory pools only
- *	land.work	nothing else; land.fua_work, which flushes the fast member, has the same queue
+ *	land.work	nothing else; land.fua_work, a flush of the fast member, has its queue
  *	land.pace.work	nothing: it lets writes go on that wait for the drain
  *	replica.work	a commit
  *	discards[].work	nothing else; first writes and the mover wait for it if there are no
