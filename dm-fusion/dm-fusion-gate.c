@@ -30,7 +30,7 @@ void fusion_set_mode(struct fusion *fs, enum fusion_mode mode, const char *why)
 		fs->needs_check = true;
 		fusion_gate_update(fs);
 		fusion_unpark(fs);
-		fusion_pace_stop(fs, false);
+		fusion_pace_stop(fs);
 		/* Exclusive operations of OPEN extents may have waited for the heartbeat. */
 		queue_work(fs->worker.wq, &fs->worker.work);
 	}

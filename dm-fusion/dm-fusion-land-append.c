@@ -24,8 +24,8 @@
 
 bool fusion_land_fits(const struct fusion *fs, struct bio *bio)
 {
-	return fs->land.max &&
-	       (READ_ONCE(fs->land.appends) || READ_ONCE(fs->land.pace.on)) && bio_op(bio) == REQ_OP_WRITE &&
+	return fs->land.max && bio_op(bio) == REQ_OP_WRITE &&
+	       (READ_ONCE(fs->land.appends) || READ_ONCE(fs->land.pace.on)) &&
 	       !fusion_io(bio)->stream && bio_sectors(bio) <= MOST_SECTORS &&
 	       !((bio->bi_iter.bi_sector | bio_sectors(bio)) % FUSION_BLOCK_SECTORS);
 }

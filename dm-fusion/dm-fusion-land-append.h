@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * dm-fusion: blocks on their way into the landing log. dm-fusion-land-append.c gives them a place,
- * dm-fusion-land-batch.c sends them, dm-fusion-land-summary.c says what a full segment has, dm-fusion-land-flush.c
- * makes durable what has to be so at once.
+ * dm-fusion-land-batch.c sends them, dm-fusion-land-summary.c says what a full segment has, and
+ * dm-fusion-land-flush.c makes durable what has to be so at once.
  */
 #ifndef DM_FUSION_LAND_APPEND_H
 #define DM_FUSION_LAND_APPEND_H
@@ -42,8 +42,8 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 bool fusion_land_append_part(struct fusion *fs, u32 lext, u32 block, u32 *place);
 
 /*
- * Copy the data of a bio, which is pinned, to its place. It ends with its batch. @more: the batch may
- * wait for others: fusion_land_push() follows.
+ * Copy the data of a bio, which is pinned, to its place. It ends with its batch. @more: the batch
+ * may wait for others: fusion_land_push() follows.
  */
 void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more);
 

@@ -123,7 +123,7 @@ static void fusion_land_give_up(struct fusion *fs)
 	WRITE_ONCE(land->appends, false);
 	land->opens = false;
 	land->deaths = true;
-	fusion_pace_stop(fs, true);
+	fusion_pace_end(fs);
 	fusion_commit_kick(fs);
 }
 

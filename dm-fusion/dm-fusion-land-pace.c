@@ -297,20 +297,24 @@ void fusion_pace_start(struct fusion *fs)
 	spin_unlock_irq(&fs->lock);
 }
 
-void fusion_pace_stop(struct fusion *fs, bool locked)
+void fusion_pace_end(struct fusion *fs)
 {
 	struct fusion_land_pace *pace = &fs->land.pace;
-	unsigned long flags = 0;
 
-	if (!fs->land.max)
-		return;
-	if (!locked)
-		spin_lock_irqsave(&fs->land.lock, flags);
 	pace->allowed = false;
 	pace->on = false;
 	fusion_pace_admit(fs, false);
-	if (!locked)
-		spin_unlock_irqrestore(&fs->land.lock, flags);
+}
+
+void fusion_pace_stop(struct fusion *fs)
+{
+	unsigned long flags;
+
+	if (!fs->land.max)
+		return;
+	spin_lock_irqsave(&fs->land.lock, flags);
+	fusion_pace_end(fs);
+	spin_unlock_irqrestore(&fs->land.lock, flags);
 }
 
 int fusion_pace_init(struct fusion *fs)

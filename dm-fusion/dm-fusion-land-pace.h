@@ -76,9 +76,10 @@ void fusion_pace_start(struct fusion *fs);
 
 /*
  * None waits any more, and those that have waited go on: the mover stops, the mode is no longer RW,
- * or the log is broken. fs->lock held; @locked: land.lock as well.
+ * or the log is broken. fs->lock held; fusion_pace_end(): land.lock as well.
  */
-void fusion_pace_stop(struct fusion *fs, bool locked);
+void fusion_pace_stop(struct fusion *fs);
+void fusion_pace_end(struct fusion *fs);
 
 /* May a write get into the log now, as far as its pace is concerned? land.lock held. */
 bool fusion_pace_may(const struct fusion *fs, const struct fusion_io *io);

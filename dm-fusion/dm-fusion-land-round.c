@@ -32,17 +32,7 @@
 
 #include "dm-fusion.h"
 
-/* Blocks in a round, and copies under way. */
-static const u32 round_blocks[] = {
-	[FUSION_DRAIN_BESIDE] = 32,
-	[FUSION_DRAIN_QUIET] = 1024,
-	[FUSION_DRAIN_PRESSED] = 256,
-};
-static const u32 round_copies[] = {
-	[FUSION_DRAIN_BESIDE] = 2,
-	[FUSION_DRAIN_QUIET] = 8,
-	[FUSION_DRAIN_PRESSED] = 8,
-};
+/* Most blocks in a round, and copies under way. */
 #define MOST_BLOCKS	1024U
 #define MOST_COPIES	8U
 /* Most blocks in a copy. */
@@ -50,6 +40,19 @@ static const u32 round_copies[] = {
 /* Entries that die under one lock, and blocks of an extent that are looked for. */
 #define CHUNK		64U
 #define MAX_PAUSE_MS	(3600U * 1000)
+
+/* The same for each way to drain. */
+static const u32 round_blocks[] = {
+	[FUSION_DRAIN_BESIDE] = 32,
+	[FUSION_DRAIN_QUIET] = MOST_BLOCKS,
+	[FUSION_DRAIN_PRESSED] = 256,
+};
+
+static const u32 round_copies[] = {
+	[FUSION_DRAIN_BESIDE] = 2,
+	[FUSION_DRAIN_QUIET] = MOST_COPIES,
+	[FUSION_DRAIN_PRESSED] = MOST_COPIES,
+};
 
 /* What has become of a block in a round. */
 enum fate {

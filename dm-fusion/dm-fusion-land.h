@@ -9,9 +9,9 @@
  * Small writes of whole blocks, which are no part of a stream, get into the log as long as there is
  * room: dm-fusion-land-append.c says which, dm-fusion-land-batch.c how. While there is little room,
  * they wait for the drain: dm-fusion-land-pace.c. Their entries are in the index from the end of
- * their batch on. A segment becomes free when all its entries have died, or
- * newer ones of these blocks have superseded them; the mover copies blocks to the slow member for
- * that: dm-fusion-land-drain.c.
+ * their batch on. A segment becomes free when all its entries have died, or newer ones of these
+ * blocks have superseded them; the mover copies blocks to the slow member for that:
+ * dm-fusion-land-drain.c.
  *
  * Reads. map() looks into the index for extents of the slow member that have a bit in @has. A read
  * is sent to the log as far as the blocks lie side by side there, and cut behind that.

@@ -276,7 +276,7 @@ void fusion_migrate_stop(struct fusion *fs)
 
 	spin_lock_irq(&fs->lock);
 	WRITE_ONCE(fs->mover.stopping, true);
-	fusion_pace_stop(fs, false);
+	fusion_pace_stop(fs);
 	spin_unlock_irq(&fs->lock);
 	cancel_delayed_work_sync(&fs->mover.work);
 	while ((force = fusion_first_forced(fs)))
