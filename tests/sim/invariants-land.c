@@ -148,8 +148,9 @@ static void check_pace(const struct fusion *fs)
 		sim_fail("landing log: %u writes wait for a drain that does not go on", nr);
 	if (nr && !pace->work.work.pending && !pace->work.work.running)
 		sim_fail("landing log: nobody looks after %u writes that wait", nr);
-	/* otherwise its turn has come, and it has not run yet */
-	if (nr && pace->work.timer.armed && fusion_now_ms() > last + 4000)
+	/* it has just run; otherwise its turn has come, and it has not run yet */
+	if (nr && pace->work.timer.armed && pace->work.timer.expires > world->now_ns &&
+	    fusion_now_ms() > last + 4000)
 		sim_fail("landing log: writes wait, and nothing has happened for %llu ms",
 			 fusion_now_ms() - last);
 }
