@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* dm-fusion: batches on their way into the landing log: the inside of dm-fusion-land-batch.c. */
+/* dm-fusion: batches on their way into the landing log: the inside of dm-fusion-land-batch.c and -end.c. */
 #ifndef DM_FUSION_LAND_BATCH_H
 #define DM_FUSION_LAND_BATCH_H
 
@@ -70,5 +70,22 @@ static inline void fusion_land_let_go(void)
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();
 }
+
+/* A batch that has a place. land.lock held. */
+static inline struct fusion_land_batch *fusion_land_nth(const struct fusion_land *land, u32 i)
+{
+	return &land->batch[(land->first_batch + i) % FUSION_LAND_BATCHES];
+}
+
+/* -- dm-fusion-land-end.c -------------------------------------------------------------------- */
+
+/* The next batch that can be sent, which takes no blocks any more, or NULL. land.lock held. */
+struct fusion_land_batch *fusion_land_to_send(struct fusion_land *land);
+
+/* Have land->work run. */
+void fusion_land_work(struct fusion *fs);
+
+/* The end of the write of a batch. */
+void fusion_land_batch_done(struct bio *bio);
 
 #endif

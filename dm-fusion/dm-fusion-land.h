@@ -478,42 +478,4 @@ bool fusion_land_merge(struct fusion *fs, struct bio *bio);
 /* A bio comes to the worker, perhaps back from a merge. Return: is it seen to? */
 bool fusion_land_merge_goes_on(struct fusion *fs, struct bio *bio);
 
-/* -- dm-fusion-land-load.c: the set is being loaded ---------------------------------------- */
-
-/* Before the journal is read. Return: 0 or -ENOMEM; fusion_land_loaded() must follow in any case. */
-int fusion_land_load_begin(struct fusion *fs);
-
-/* A record of the journal about the log. Return: 0 or -EILSEQ. */
-int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec);
-
-/*
- * Does its log keep the set from being opened, as its size or a member is to change?
- * fusion_land_allowed() returns 0, or -EOPNOTSUPP, logged.
- */
-bool fusion_land_hinders(const struct fusion *fs);
-int fusion_land_allowed(const struct fusion *fs);
-
-/**
- * fusion_land_load() - take the slots of the log, and find what is in it
- * @fs: device; its map is known, and the slots of extents are taken
- *
- * Sleeps. Return: 0 or a negative errno, logged.
- */
-int fusion_land_load(struct fusion *fs);
-
-/*
- * Does the log still end where it did? Before the first commit; sleeps. Return: 0; -EUSERS: it goes
- * on, or has become something else; -EIO, logged: it cannot be read as it was.
- */
-int fusion_land_check_end(struct fusion *fs);
-
-/* The place of a segment that the journal lists, or FUSION_LAND_NONE. */
-u32 fusion_land_listed(const struct fusion *fs, const struct fusion_segment *seg);
-
-/* Blocks of the journal that an opening needs for these at most, if it opens none. */
-u32 fusion_land_listed_blocks(const struct fusion *fs);
-
-/* The set is open, or with @opened = false has been given up, or is read-only. */
-void fusion_land_loaded(struct fusion *fs, bool opened);
-
 #endif

@@ -228,6 +228,7 @@
 #include "dm-fusion-land-append.h"
 #include "dm-fusion-land-commit.h"
 #include "dm-fusion-land-drain.h"
+#include "dm-fusion-land-load.h"
 #include "dm-fusion-land-stale.h"
 #include "dm-fusion-metadata.h"
 #include "dm-fusion-mover.h"
@@ -235,6 +236,7 @@
 #include "dm-fusion-policy.h"
 #include "dm-fusion-replace.h"
 #include "dm-fusion-replica.h"
+#include "dm-fusion-resize.h"
 #include "dm-fusion-shadow.h"
 #include "dm-fusion-slots.h"
 
