@@ -293,7 +293,7 @@ struct fusion {
 	u8 mode;			/* enum fusion_mode; see fusion_set_mode() */
 	u8 epoch;			/* 0 or 1 */
 	u32 dirty[FUSION_NR_DISKS];	/* slow, old: written since their last flush began */
-	struct fusion_land land;	/* the landing log: its first line is of this kind as well */
+	struct fusion_land land;	/* the landing log; its first line is also of this kind */
 
 	struct dm_target *ti;
 	struct fusion_options opt;	/* changed under lock, read without */

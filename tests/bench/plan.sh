@@ -80,7 +80,7 @@ fi
 ROUNDS=$((WARM + STEADY))
 [[ ${QUICK:-} ]] || ROUNDS=360
 
-BURST_KIB=$((SSD_MIB * 1024 / 8 * 4 / 10 & -4))
+BURST_KIB=$((SSD_MIB * 1024 / 20 & -4))
 
 # Seconds after the fill, for background work: longer than fusion's replica_interval. They cost
 # nothing where idle time is skipped.

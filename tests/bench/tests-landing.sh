@@ -6,7 +6,7 @@
 # A burst is as long as its bytes, not as a time: 0.4 of a landing log that is an eighth of the SSD.
 # Then the same twice as long, which is 0.4 of one that is a quarter.
 test_burst() {
-	load burst --rw=randwrite --bs=4k --iodepth=16 --io_size=${BURST_KIB}k
+	load burst --rw=randwrite --bs=4k --iodepth=16 --io_size="${BURST_KIB}k"
 	settle
 	load double --rw=randwrite --bs=4k --iodepth=16 --io_size=$((BURST_KIB * 2))k
 }
