@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# When the landing log is drained, and when it is not: on request, when the slow member is idle, above
-# a quarter of its size, and for a disk that sleeps above five eighths. What the status says of it.
+# When the landing log is drained, and when it is not: on request, when the slow member is idle,
+# above a quarter of its size, and for a disk that sleeps above five eighths. What the status says
+# of it.
 
 # shellcheck disable=SC2119 # what lib/landing.sh has takes options of its own
 # shellcheck source=lib.sh
@@ -39,7 +40,8 @@ test_status() {
 	has "fusionctl check" "$(<"$TMP/said")" "landing log"
 }
 
-# A write of a block lands, one that is large or part of a stream does not; nor one to the fast member.
+# A write of a block lands, one that is large or part of a stream does not; nor one to the fast
+# member.
 test_what_lands() {
 	local i
 	EXTENT=256K with_log 32 96 8M migration off idle 60000

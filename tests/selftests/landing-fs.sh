@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# File systems on a set with a landing log, under loads that flush all the time: many small files, and
-# a database with its log. Extents move, the log is drained, and all is there afterwards, also after
-# a power cut.
+# File systems on a set with a landing log, under loads that flush all the time: many small files,
+# and a database with its log. Extents move, the log is drained, and all is there afterwards, also
+# after a power cut.
 
 # shellcheck disable=SC2119 # what lib/landing.sh has takes options of its own
 # shellcheck source=lib.sh
