@@ -3,8 +3,8 @@
  * cut-run: cut the power of a set at random moments of a random load, and judge the result.
  *
  * For each cut, some threads send stamped writes, FUA, flushes, discards and zeroes, while another
- * one moves extents and requests checkpoints, and drains of a landing log, until the power goes at a
- * command drawn beforehand. Then the set is removed, the power comes back, and the set is opened,
+ * one moves extents and requests checkpoints, and drains of a landing log, until the power goes at
+ * a command drawn beforehand. Then the set is removed, the power comes back, and the set is opened,
  * which recovers it. The power may go again during that, more than once. Then every sector is read
  * and judged: see stamp.h.
  *

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A set with a landing log returns what was written: while the log fills and is drained, while extents
-# move, and when the set is closed, suspended or opened read-only with a log that has blocks.
+# A set with a landing log returns what was written: while the log fills and is drained, while
+# extents move, and when the set is closed, suspended or opened read-only with a log that has
+# blocks.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

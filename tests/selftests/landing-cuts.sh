@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What was flushed is there after a power cut when a set has a landing log: while that is full or being
-# drained, while extents with blocks in it move, and without a flush of the slow member.
+# What was flushed is there after a power cut when a set has a landing log: while that is full or
+# being drained, while extents with blocks in it move, and without a flush of the slow member.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

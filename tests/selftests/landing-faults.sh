@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Members of a set with a landing log that fail: writes to the log, reads from it, and the drain. What
-# was acknowledged is there, users hear of what cannot be read, and the set goes on.
+# Members of a set with a landing log that fail: writes to the log, reads from it, and the drain.
+# What was acknowledged is there, users hear of what cannot be read, and the set goes on.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

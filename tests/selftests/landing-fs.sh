@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# File systems on a set with a landing log, under loads that flush all the time: many small files, and
-# a database with its log. Extents move, the log is drained, and all is there afterwards, also after
-# a power cut.
+# File systems on a set with a landing log, under loads that flush all the time: many small files,
+# and a database with its log. Extents move, the log is drained, and all is there afterwards, also
+# after a power cut.
 
+# shellcheck disable=SC2119 # what lib/landing.sh has takes options of its own
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=lib/landing.sh
@@ -42,11 +43,11 @@ demote_all() {
 	msg landing demote 0-$(($(status landing extents) - 1)) >/dev/null
 }
 
-# database [FIO OPTION]...: random writes to a file with a flush after each few, and a log that is
+# database: random writes to a file with a flush after each few, and a log that is
 # written in order, with a flush after each
 database() {
 	fio --output="$TMP/fio" --directory="$MNT" --bs=4k --ioengine=psync \
-		--time_based --runtime="$([[ $QUICK ]] && echo 4 || echo 15)" "$@" \
+		--time_based --runtime="$([[ $QUICK ]] && echo 4 || echo 15)" \
 		--name=db --rw=randwrite --size=12m --fdatasync=4 \
 		--name=wal --rw=write --size=4m --fdatasync=1 --bs=4k ||
 		fail "fio: $(tail -n 5 "$TMP/fio")"

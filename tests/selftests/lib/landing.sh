@@ -7,8 +7,8 @@
 # shellcheck disable=SC2034 # for these
 SET=/dev/mapper/landing
 
-# with_log FAST_MIB SLOW_MIB LOG_SIZE [OPTION VALUE]...: members behind links, and a set with a log. Its
-# segments are as large as the extents: EXTENT (64K).
+# with_log FAST_MIB SLOW_MIB LOG_SIZE [OPTION VALUE]...: members behind links, and a set with a log.
+# Its segments are as large as the extents: EXTENT (64K).
 with_log() {
 	linked "$1" "$2" irqmode=2 completion_nsec=100000
 	stale "$FAST"

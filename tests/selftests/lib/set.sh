@@ -3,8 +3,8 @@
 #
 # A set: make, open and close it, read its superblocks, damage it. Part of lib.sh.
 
-# format [OPTION]...: make FAST and SLOW a set; its size is in LEN. With LANDING=SIZE it has a landing
-# log: tests whose sets are made here can be tried with one.
+# format [OPTION]...: make FAST and SLOW a set; its size is in LEN. With LANDING=SIZE it has a
+# landing log: tests whose sets are made here can be tried with one.
 format() {
 	need_module dm-fusion
 	fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" \
