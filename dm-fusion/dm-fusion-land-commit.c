@@ -56,11 +56,17 @@ u32 fusion_land_journal_blocks(const struct fusion *fs)
 
 /* -- segments that are opened ---------------------------------------------------------------- */
 
+/* A burst of writes gets into those that are there before the next commit. */
 static u32 fusion_land_most_ahead(const struct fusion_land *land)
 {
 	const u32 most = clamp(MOST_BLOCKS_AHEAD / land->blocks, 1U, FUSION_LAND_AHEAD - 1);
 
-	return clamp(land->max / 8, 1U, most);
+	return clamp(land->max / 2, 1U, most);
+}
+
+bool fusion_land_runs_short(const struct fusion_land *land)
+{
+	return land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) / 2;
 }
 
 /*

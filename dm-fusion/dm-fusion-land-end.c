@@ -58,10 +58,10 @@ static void fusion_land_ended(struct fusion *fs, const struct fusion_land_batch 
 	fusion_land_summary_begin(fs, seg);
 	fusion_land_mark(land, seg);
 	/* it records where that ends, and opens others */
-	if (land->next_segno > land->ended.segno)
-		fusion_commit_soon(fs);
-	else
+	if (fusion_land_runs_short(land))
 		fusion_commit_kick(fs);
+	else
+		fusion_commit_soon(fs);
 }
 
 /* Is nothing on its way any more but what waits here? land->lock held. */

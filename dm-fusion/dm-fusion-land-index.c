@@ -112,7 +112,7 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	land->next[pos] = *bucket;
 	*bucket = pos;
 	land->live[fusion_land_byte(land, pos)] |= 1 << pos % 8;
-	land->segment[pos / land->blocks].nr_live++;
+	land->nr_filled += !land->segment[pos / land->blocks].nr_live++;
 	land->nr_live++;
 	fusion_land_count(land, lext);
 }
@@ -178,7 +178,7 @@ void fusion_land_remove(struct fusion_land *land, u32 pos)
 	*link = land->next[pos];
 	entry->flags = 0;
 	land->live[fusion_land_byte(land, pos)] &= ~(1 << pos % 8);
-	land->segment[pos / land->blocks].nr_live--;
+	land->nr_filled -= !--land->segment[pos / land->blocks].nr_live;
 	land->nr_live--;
 	fusion_land_uncount(land, entry->lext);
 }

@@ -192,6 +192,7 @@ struct fusion_land_segment {
  * @broken: one could not be written: no block gets into the log any more
  * @failed: the block of its header, until a commit has said that it is void; or 0
  * @nr_live: number of these
+ * @nr_filled: segments that have any
  *
  * Under @lock and fs->lock, to read any of both:
  * @segment: segments; @state and @steps under fs->lock alone, but for FUSION_LAND_LISTED
@@ -274,6 +275,7 @@ struct fusion_land {
 	bool broken;
 	u64 failed;
 	u32 nr_live;
+	u32 nr_filled;
 	struct fusion_land_segment *segment;
 	u8 *killed;
 	u32 dirty;
