@@ -243,12 +243,14 @@ static bool fusion_land_seek(const struct fusion_land *land, u32 lext)
 bool fusion_land_any(struct fusion_land *land, u32 lext, bool committing)
 {
 	unsigned long flags;
-	u32 nr;
+	u32 nr = 0;
 
-	if (!fusion_land_has(land, lext))
+	if (!land->max)
 		return false;
+	/* The lock before the bit: a block may just get into the log, by the word before. */
 	spin_lock_irqsave(&land->lock, flags);
-	nr = fusion_land_counted(land, lext);
+	if (fusion_land_has(land, lext))
+		nr = fusion_land_counted(land, lext);
 	if (nr == FUSION_LAND_NONE) {
 		nr = fusion_land_seek(land, lext);
 		/* and all deaths are durable */

@@ -224,8 +224,9 @@ struct fusion_land_segment {
  * @pieces: scratch of the worker: a position for each block of an extent
  * @fua: writes with FUA that have got into the log, and wait for a flush; under fs->lock
  * @fua_work: that flush
+ * @fua_wq: queue of @fua_work: no batch waits for a flush
  * @work: sends batches that could not be sent at once, and writes summaries
- * @wq: queue of @work and @fua_work
+ * @wq: queue of @work
  *
  * The mover's:
  * @uncopied: as @live, of positions that could not be copied; it may have some of entries that died
@@ -303,6 +304,7 @@ struct fusion_land {
 	u32 *pieces;
 	struct bio_list fua;
 	struct work_struct fua_work;
+	struct workqueue_struct *fua_wq;
 	struct work_struct *work;
 	struct workqueue_struct *wq;
 
