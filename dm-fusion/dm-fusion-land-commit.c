@@ -64,11 +64,6 @@ static u32 fusion_land_most_ahead(const struct fusion_land *land)
 	return clamp(land->max / 2, 1U, most);
 }
 
-bool fusion_land_runs_short(const struct fusion_land *land)
-{
-	return land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) / 2;
-}
-
 /*
  * Is there need of another segment, and room? What the log has got to must stay a number, too. A
  * fence that is rising counts the slots that are free just once. fs->lock held.
@@ -82,6 +77,15 @@ static bool fusion_land_may_open(const struct fusion *fs)
 	       land->next_segno < FUSION_MAX_SEGNO && land->ended.seq < FUSION_MAX_COUNTER / 2 &&
 	       land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) &&
 	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast;
+}
+
+bool fusion_land_runs_short(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+
+	return land->next_segno <= land->ended.segno ||
+	       (fusion_land_may_open(fs) &&
+		land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) / 2);
 }
 
 /* The commit under way opens a segment at a place that is free. Both locks held. */

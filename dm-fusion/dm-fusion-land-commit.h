@@ -44,8 +44,8 @@ bool fusion_land_unrecorded(const struct fusion *fs);
 /* Have the next commit record all segments. */
 void fusion_land_record_all(struct fusion *fs);
 
-/* Are so few segments open ahead of the log that the next commit is urgent? land.lock held. */
-bool fusion_land_runs_short(const struct fusion_land *land);
+/* Has the next commit to open segments soon? land.lock held as well. */
+bool fusion_land_runs_short(const struct fusion *fs);
 
 /* Before a drain. Return: is there a segment that waits for it? Behind it, these are free. */
 bool fusion_land_drains(struct fusion *fs);

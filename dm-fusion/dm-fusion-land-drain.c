@@ -84,7 +84,7 @@ static bool fusion_drain_due(struct fusion *fs)
 	if (now < land->until_ms)
 		return false;
 	if (fs->mover.slow_asleep && !land->woken)
-		land->woken = fusion_drain_above(land, 5);
+		land->woken = fusion_drain_above(land, 5) || land->pace.pressed;
 	return !fs->mover.slow_asleep || land->woken;
 }
 
