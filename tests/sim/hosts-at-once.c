@@ -231,7 +231,7 @@ static void taken_in_a_drain(void *arg)
 	world->stall_ms = 3600000;
 	sim_spawn("drain", drain_it, &one);
 	while (h->running && world->stall_ms)
-		msleep(1);
+		msleep(20);
 	/* half of the time, so does the timer that shuts its gate */
 	if (rnd_below(&world->rng, 2))
 		cancel_delayed_work_sync(&fs->heart.gate_work);
