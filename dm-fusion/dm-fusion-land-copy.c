@@ -43,7 +43,7 @@ struct fusion_land_copies {
 	bool shut;
 	struct completion ended;
 	struct page *page[FUSION_LAND_COPIES * FUSION_LAND_COPY_BLOCKS];
-	struct fusion_land_copy copy[FUSION_LAND_COPIES];
+	struct fusion_land_copy *copy;
 };
 
 /* -- pages ----------------------------------------------------------------------------------- */
@@ -58,10 +58,14 @@ struct fusion_land_copies *fusion_land_copies_alloc(struct fusion *fs, u32 max, 
 		return NULL;
 	longest = min(longest, FUSION_LAND_COPY_BLOCKS);
 	max = min(max, FUSION_LAND_COPIES);
-	while (nr < max * longest && (all->page[nr] = alloc_page(gfp)))
-		nr++;
+	all->copy = kvcalloc(max, sizeof(*all->copy), gfp);
+	for (; all->copy && nr < max * longest; nr++) {
+		all->page[nr] = alloc_page(gfp);
+		if (!all->page[nr])
+			break;
+	}
 	if (!nr) {
-		kvfree(all);
+		fusion_land_copies_free(all);
 		return NULL;
 	}
 	all->fs = fs;
@@ -77,6 +81,7 @@ void fusion_land_copies_free(struct fusion_land_copies *all)
 
 	for (i = 0; i < ARRAY_SIZE(all->page) && all->page[i]; i++)
 		__free_page(all->page[i]);
+	kvfree(all->copy);
 	kvfree(all);
 }
 
@@ -101,6 +106,7 @@ static void fusion_land_copy_done(struct bio *bio)
 
 static bool fusion_land_copy_came(const struct fusion_land_copy *copy)
 {
+	/* Pairs with the release in fusion_land_copy_done(): @status, and what was read. */
 	return smp_load_acquire(&copy->came);
 }
 

@@ -38,11 +38,13 @@ static const u32 round_blocks[] = {
 	[FUSION_DRAIN_QUIET] = 1024,
 	[FUSION_DRAIN_PRESSED] = 256,
 };
+
 static const u32 round_copies[] = {
 	[FUSION_DRAIN_BESIDE] = 2,
 	[FUSION_DRAIN_QUIET] = 8,
 	[FUSION_DRAIN_PRESSED] = 8,
 };
+
 #define MOST_BLOCKS	1024U
 /* Entries that die under one lock, and blocks of an extent that are looked for. */
 #define CHUNK		64U
