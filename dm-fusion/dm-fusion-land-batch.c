@@ -255,8 +255,7 @@ static void fusion_do_land(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion_land_work, work)->fs;
 
-	/* without a lease, the gate may still be open: the timer of its end is late */
-	if (fusion_gate_ready(fs) || (!fusion_gate_may_write(fs) && fusion_gate_wait(fs)))
+	if (fusion_gate_sure(fs))
 		fusion_land_stop(fs);
 	else
 		fusion_land_send(fs, LAND_WORK);
