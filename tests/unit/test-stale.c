@@ -443,8 +443,48 @@ static void test_super(void)
 		REQUIRE_EQ(unpack_with(PLACES, U64_MAX, dev), -EILSEQ);
 		REQUIRE_EQ(unpack_with(U32_MAX, sb.stale_start, dev), -EILSEQ);
 	}
-	/* a list for each slot of the log */
+	/* a list for each slot of the log; perhaps more */
 	REQUIRE_EQ(unpack_with(PLACES - 1, sb.stale_start, FUSION_FAST), -EILSEQ);
+	sb.landing_slots--;
+	REQUIRE_EQ(unpack_with(PLACES, sb.stale_start, FUSION_FAST), 0);
+	REQUIRE_EQ(unpack_with(PLACES - 1, sb.stale_start, FUSION_FAST), 0);
+
+	/* it stays if the log is turned off */
+	sb.incompat = 0;
+	sb.landing_slots = 0;
+	for (dev = FUSION_FAST; dev <= FUSION_SLOW; dev++) {
+		REQUIRE_EQ(unpack_with(PLACES, sb.stale_start, dev), 0);
+		REQUIRE_EQ(unpack_with(0, sb.stale_start, dev), -EILSEQ);
+		REQUIRE_EQ(unpack_with(PLACES, end + 1, dev), -EILSEQ);
+		REQUIRE_EQ(unpack_with(U32_MAX, sb.stale_start, dev), -EILSEQ);
+	}
+}
+
+/* An older version leaves zeros in what it writes, without the log, and may be cut short there. */
+static void test_match(void)
+{
+	struct fusion_sb fast = (begin(128), sb), slow;
+	const char *why;
+
+	fusion_sb_for_slow(&fast, &slow);
+	REQUIRE_EQ(slow.stale_places, PLACES);
+	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
+	slow.stale_places--;
+	REQUIRE_EQ(fusion_sb_match(&fast, &slow, &why), -EXDEV);
+	slow.stale_places = PLACES;
+	slow.stale_start++;
+	REQUIRE_EQ(fusion_sb_match(&fast, &slow, &why), -EXDEV);
+	slow.stale_places = 0;
+	slow.stale_start = 0;
+	slow.incompat = 0;
+	REQUIRE(!fusion_sb_match(&fast, &slow, &why), "%s", why);
+	fusion_sb_take_landing(&slow, &fast);
+	REQUIRE_EQ(slow.stale_places, PLACES);
+	REQUIRE_EQ(slow.stale_start, fast.stale_start);
+	REQUIRE_EQ(slow.incompat, fast.incompat);
+	fast.incompat = 0;
+	fusion_sb_take_landing(&slow, &fast);
+	REQUIRE_EQ(slow.incompat, 0);
 }
 
 static const struct unit_test tests[] = {
@@ -458,6 +498,7 @@ static const struct unit_test tests[] = {
 	{ "stale: damage", test_damage },
 	{ "stale: a set that was closed", test_closed },
 	{ "stale: superblocks", test_super },
+	{ "stale: superblocks of two members", test_match },
 };
 
 UNIT_TESTS(tests)
