@@ -315,6 +315,48 @@ static void test_refused(void)
 	end();
 }
 
+/* -- what check says ----------------------------------------------------------------------------- */
+
+static void require_untold(void)
+{
+	struct report r = { 0 };
+	struct meta meta;
+
+	open_set(false, &meta);
+	fus_meta_check(&meta, &r);
+	REQUIRE_EQ(r.count[LEVEL_ERROR], 0);
+	REQUIRE_EQ(r.count[LEVEL_WARNING], 1);
+	REQUIRE(strstr(fus_report_worst(&r)->text, "does not tell of the landing log"), "%s",
+		fus_report_worst(&r)->text);
+	REQUIRE_EQ(r.landing.listed, listed);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+}
+
+/* The slow member tells nothing of a log that there is, or of its list. */
+static void test_untold(void)
+{
+	struct fusion_sb *sb = &l.im.side[SLOW].sb;
+
+	for (int i = 0; i < 3; i++) {
+		listed = i;
+		begin(66, 0);
+		if (i < 2) {
+			sb->incompat = 0;
+		} else {
+			sb->stale_places = 0;
+			sb->stale_start = 0;
+		}
+		for (int copy = 0; copy < 2; copy++) {
+			sb->generation++;
+			image_super(&l.im, SLOW);
+		}
+		require_untold();
+		end();
+	}
+	listed = false;
+}
+
 /* -- another uuid ---------------------------------------------------------------------------- */
 
 static bool renew(unsigned int writes)
@@ -390,6 +432,7 @@ static const struct unit_test tests[] = {
 	{ "log, change: power fails while it becomes smaller", test_cut_smaller },
 	{ "log, change: a log that is not empty", test_full },
 	{ "log, change: what else is refused", test_refused },
+	{ "log, change: a slow member that does not tell of it", test_untold },
 	{ "log, change: another uuid", test_uuid },
 	{ "log, change: all of that with a stale list", test_listed },
 	{ "log, change: larger than the stale list", test_too_large },

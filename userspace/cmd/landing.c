@@ -12,6 +12,7 @@
 #include "open-set.h"
 #include "output.h"
 #include "record.h"
+#include "scan.h"
 #include "size.h"
 #include "super.h"
 #include "verb.h"
@@ -22,11 +23,14 @@ struct job {
 	bool open, dry_run, changes;
 	uint64_t was, bytes;		/* its size, and as it is or would be */
 	uint64_t logged;		/* what is in it */
+	bool listed;			/* the slow member has a stale list */
 };
 
-static void take_open(struct job *j, const struct set *set)
+static int take_open(struct job *j, const struct set *set)
 {
 	const struct fusion_status *st = &set->st;
+	struct member *fast = NULL;
+	int err;
 
 	j->open = true;
 	snprintf(j->name, sizeof(j->name), "%s", set->m.name);
@@ -34,6 +38,15 @@ static void take_open(struct job *j, const struct set *set)
 	j->was = st->log_most * (st->extent_sectors << 9);
 	j->bytes = j->was;
 	j->logged = st->log_blocks * FUS_LANDING_BLOCK;
+	/* not the slow member, which may be asleep */
+	err = fus_member_at(set->member[FAST], &fast);
+	if (err || !fast || !fast->sb)
+		return fus_fail(FC_MEMBER, j->name, "the superblock of its fast member cannot be "
+				"read (%s); see fusionctl status %s",
+				err ? strerror(-err) : "there is none", j->name);
+	j->listed = fast->sb->stale_places;
+	fus_free_members(fast);
+	return 0;
 }
 
 static void take_closed(struct job *j, const struct landing_change *c)
@@ -47,9 +60,17 @@ static void take_closed(struct job *j, const struct landing_change *c)
 	j->bytes = c->slots * extent;
 	j->logged = c->blocks * FUS_LANDING_BLOCK;
 	j->changes = c->changes;
+	j->listed = sb->stale_places;
 }
 
 /* -- output ---------------------------------------------------------------------------------- */
+
+static void print_list(const struct job *j)
+{
+	printf("%s: its slow member has no list of the blocks that are newer in the log: if the fast "
+	       "member is lost, nothing tells which ones are outdated; only a set that is created "
+	       "with a landing log has that list\n", j->name);
+}
 
 static void print_text(const struct job *j)
 {
@@ -72,6 +93,8 @@ static void print_text(const struct job *j)
 		printf("%s: %s a landing log of %s; if the fast member is lost, small writes that "
 		       "are not on the slow one yet are lost with it\n", j->name,
 		       j->dry_run ? "would have" : "has", size);
+	if (j->bytes && !j->listed)
+		print_list(j);
 }
 
 static void print(const struct job *j, bool json)
@@ -90,6 +113,7 @@ static void print(const struct job *j, bool json)
 	fus_json_add_u64(o, "old_bytes", j->was);
 	fus_json_add_u64(o, "bytes", j->bytes);
 	fus_json_add_u64(o, "logged_bytes", j->logged);
+	fus_json_add_bool(o, "stale_list", j->listed);
 	print_json(o, false);
 }
 
@@ -145,12 +169,13 @@ int cmd_landing(const struct args *a)
 	if (fus_valid_name(a->word[0]))
 		rc = fus_set_get_if_open(a->word[0], &set, &found);
 	if (!rc && found) {
-		take_open(&j, &set);
+		rc = take_open(&j, &set);
 		fus_set_put(&set);
-		if (size)
+		if (!rc && size)
 			rc = fus_fail(FC_BUSY, j.name, "is open, and its landing log can only "
-				      "change while it is closed; run fusionctl %s %s first",
-				      j.logged ? "drain" : "close", j.name);
+				      "change while it is closed; unmount it, run fusionctl %s%s%s "
+				      "first", j.logged ? "drain " : "close ", j.name,
+				      j.logged ? ", and close it" : "");
 	} else if (!rc) {
 		rc = of_closed(&j, a->word[0], size);
 	}

@@ -243,6 +243,7 @@ static void replay(const struct meta_log *log, struct fusion_segment *seg, struc
 		c->sum.segments = log->nr;
 		c->sum.blocks = count_blocks(c);
 		c->sum.at = l.at;
+		c->sum.listed = c->sb->stale_places;
 		r->landing = c->sum;
 	}
 }
@@ -254,8 +255,14 @@ void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 		.o = &meta->m[FAST].o, .sb = sb, .st = st, .partial = U32_MAX,
 		.buf = fus_offline_buffer(WINDOW_BLOCKS * FUSION_BLOCK_SIZE),
 	};
+	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
 	struct fusion_segment *seg = sorted(&st->log);
 
+	if (slow && (!(slow->incompat & FUSION_INCOMPAT_LANDING) ||
+		     slow->stale_places != sb->stale_places))
+		fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "superblock", "does not tell of "
+			       "the landing log on the fast member; the next opening writes it "
+			       "again");
 	if (st->log.nr > sb->landing_slots)
 		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "has %u segments, more than "
 			       "the %u slots that are kept for it", st->log.nr, sb->landing_slots);

@@ -33,6 +33,7 @@ struct landing_sum {
 	u64 blocks;		/* of the slow member, of which these are newer versions */
 	u64 void_entries;	/* of extents that are no longer on the slow member */
 	struct fusion_landed at;	/* its last batch, and where it ends */
+	bool listed;		/* the slow member has a stale list */
 };
 
 /* Return: whether the set of this superblock, of the fast member, may have a log. */
