@@ -54,6 +54,7 @@ static void fusion_stale_counts(struct fusion_stale *s)
 		if (!place->written)
 			continue;
 		place->segno = s->taken[i].segno;
+		place->key = s->taken[i].key;
 		place->sum = s->taken[i].sum;
 		place->copy = !place->copy;
 		place->again = false;
@@ -122,6 +123,7 @@ static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_st
 		return 0;
 	}
 	place->segno = list->segno;
+	place->key = list->key;
 	place->sum = list->sum;
 	place->copy = copy;
 	return 0;
@@ -200,6 +202,7 @@ static bool fusion_stale_differs(const struct fusion_stale *s, u32 i)
 	const struct fusion_stale_place *place = &s->place[i];
 
 	return place->again || place->segno != s->taken[i].segno ||
+	       place->key != s->taken[i].key ||
 	       memcmp(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->live, i),
 		      s->fs->land.bitmap_bytes);
 }

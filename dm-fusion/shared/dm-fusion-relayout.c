@@ -21,6 +21,8 @@ static u64 fusion_map_room(const struct fusion_sb *sb, enum fusion_dev dev)
 	u64 end = dev == FUSION_FAST ? sb->heat_start :
 		  (u64)sb->slow_first_slot * sb->extent_sectors / FUSION_BLOCK_SECTORS;
 
+	if (dev == FUSION_SLOW && sb->stale_places)
+		end = sb->stale_start;
 	return min(start[1] - start[0], end - start[1]);
 }
 
