@@ -255,14 +255,8 @@ void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 		.o = &meta->m[FAST].o, .sb = sb, .st = st, .partial = U32_MAX,
 		.buf = fus_offline_buffer(WINDOW_BLOCKS * FUSION_BLOCK_SIZE),
 	};
-	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
 	struct fusion_segment *seg = sorted(&st->log);
 
-	if (slow && (!(slow->incompat & FUSION_INCOMPAT_LANDING) ||
-		     slow->stale_places != sb->stale_places))
-		fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "superblock", "does not tell of "
-			       "the landing log on the fast member; the next opening writes it "
-			       "again");
 	if (st->log.nr > sb->landing_slots)
 		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "has %u segments, more than "
 			       "the %u slots that are kept for it", st->log.nr, sb->landing_slots);
@@ -275,4 +269,22 @@ void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 	free(seg);
 	free(c.buf);
 	free(c.block);
+}
+
+void fus_landing_check_told(const struct meta *meta, struct report *r)
+{
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
+	bool told;
+
+	if (!fast || !slow)
+		return;
+	told = slow->incompat & FUSION_INCOMPAT_LANDING;
+	if (fus_has_landing(fast) && (!told || slow->stale_places != fast->stale_places))
+		fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "superblock", "does not tell of "
+			       "the landing log on the fast member; the next opening writes it "
+			       "again");
+	else if (!fus_has_landing(fast) && told)
+		fus_report_add(r, LEVEL_NOTE, SLOW, NO_BLOCK, "superblock", "tells of a landing "
+			       "log, and the fast member has none; the next opening writes it "
+			       "again");
 }

@@ -53,6 +53,8 @@ int fus_log_apply(struct meta_log *log, const struct fusion_sb *sb,
  */
 void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st, struct report *r);
+/* Does the slow member tell of the log, for the loss of the fast one, if there is one? */
+void fus_landing_check_told(const struct meta *meta, struct report *r);
 
 /* Fails if the log of a closed set has anything, which would be lost. @verb: "given a new uuid". */
 int fus_meta_refuse_logged(const struct meta *meta, const char *verb);
