@@ -49,11 +49,12 @@ static void fusion_stale_counts(struct fusion_stale *s)
 	struct fusion_stale_place *place;
 	u32 i;
 
-	for (i = 0; i < s->fs->land.max; i++) {
+	for (i = 0; i < s->fs->sb.stale_places; i++) {
 		place = &s->place[i];
 		if (!place->written)
 			continue;
 		place->segno = s->taken[i].segno;
+		place->key = s->taken[i].key;
 		place->sum = s->taken[i].sum;
 		place->copy = !place->copy;
 		place->again = false;
@@ -122,6 +123,7 @@ static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_st
 		return 0;
 	}
 	place->segno = list->segno;
+	place->key = list->key;
 	place->sum = list->sum;
 	place->copy = copy;
 	return 0;
@@ -164,7 +166,7 @@ static int fusion_stale_load(struct fusion_stale *s)
 	if (scan.bad_heads) {
 		/* it may be read the next time: the next head has a higher number, and its place */
 		s->last_run += 2 - ((scan.bad_heads >> s->last_run % 2) & 1);
-		for (i = 0; i < s->fs->land.max; i++)
+		for (i = 0; i < s->fs->sb.stale_places; i++)
 			s->place[i].again = true;
 	}
 	s->next = scan.head;
@@ -177,12 +179,12 @@ static int fusion_stale_load(struct fusion_stale *s)
 static void fusion_stale_take_list(struct fusion_stale *s, u32 i)
 {
 	const struct fusion_land *land = &s->fs->land;
-	const struct fusion_land_segment *seg = &land->segment[i];
+	const struct fusion_land_segment *seg = i < land->max ? &land->segment[i] : NULL;
 	struct fusion_stale_list *list = &s->taken[i];
 	u8 *live = fusion_stale_bits(s, s->live, i);
 
 	*list = (struct fusion_stale_list){ };
-	if (seg->state != FUSION_LAND_LISTED || !seg->nr_live) {
+	if (!seg || seg->state != FUSION_LAND_LISTED || !seg->nr_live) {
 		memset(live, 0, land->bitmap_bytes);
 		return;
 	}
@@ -200,6 +202,7 @@ static bool fusion_stale_differs(const struct fusion_stale *s, u32 i)
 	const struct fusion_stale_place *place = &s->place[i];
 
 	return place->again || place->segno != s->taken[i].segno ||
+	       place->key != s->taken[i].key ||
 	       memcmp(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->live, i),
 		      s->fs->land.bitmap_bytes);
 }
@@ -219,13 +222,13 @@ static bool fusion_stale_take(struct fusion_stale *s)
 	s->since_ms = 0;
 	s->next.seq = land->ended.seq;
 	s->next.time = ktime_get_real_seconds();
-	for (i = 0; i < land->max; i++)
+	for (i = 0; i < fs->sb.stale_places; i++)
 		fusion_stale_take_list(s, i);
 	spin_unlock_irqrestore(&land->lock, flags);
 	spin_unlock_irq(&fs->lock);
 
 	s->next.run = s->last_run + 1;
-	for (i = 0; i < land->max; i++) {
+	for (i = 0; i < fs->sb.stale_places; i++) {
 		s->taken[i].run = s->next.run;
 		s->taken[i].seq = s->next.seq;
 		s->taken[i].time = s->next.time;
@@ -317,9 +320,9 @@ static int fusion_stale_write_lists(struct fusion_stale *s)
 	u32 i;
 
 	s->last_run = s->next.run;
-	for (i = 0; i < s->fs->land.max; i++)
+	for (i = 0; i < s->fs->sb.stale_places; i++)
 		s->place[i].written = false;
-	for (i = 0; !r && i < s->fs->land.max; i++) {
+	for (i = 0; !r && i < s->fs->sb.stale_places; i++) {
 		if (fusion_stale_differs(s, i))
 			r = fusion_stale_write_list(s, i, &pile);
 		s->next.sum += s->place[i].written ? s->taken[i].sum : s->place[i].sum;
@@ -406,10 +409,12 @@ static void fusion_do_stale(struct work_struct *work)
 
 int fusion_stale_init(struct fusion *fs)
 {
-	const struct fusion_land *land = &fs->land;
+	const u32 bytes = fs->land.bitmap_bytes;
+	/* there may be fewer segments: the lists of the others are empty */
+	const u32 places = fs->sb.stale_places;
 	struct fusion_stale *s;
 
-	if (!land->max || !fs->sb.stale_places)
+	if (!fs->land.max || !places)
 		return 0;
 	s = kvzalloc(sizeof(*s), GFP_KERNEL);
 	fs->stale = s;
@@ -417,10 +422,10 @@ int fusion_stale_init(struct fusion *fs)
 		return -ENOMEM;
 	s->fs = fs;
 	s->pause_ms = MIN_PAUSE_MS;
-	s->place = kvcalloc(land->max, sizeof(*s->place), GFP_KERNEL);
-	s->listed = kvcalloc(land->max, land->bitmap_bytes, GFP_KERNEL);
-	s->taken = kvcalloc(land->max, sizeof(*s->taken), GFP_KERNEL);
-	s->live = kvcalloc(land->max, land->bitmap_bytes, GFP_KERNEL);
+	s->place = kvcalloc(places, sizeof(*s->place), GFP_KERNEL);
+	s->listed = kvcalloc(places, bytes, GFP_KERNEL);
+	s->taken = kvcalloc(places, sizeof(*s->taken), GFP_KERNEL);
+	s->live = kvcalloc(places, bytes, GFP_KERNEL);
 	s->entry = kvcalloc(FUSION_STALE_ENTRIES, sizeof(*s->entry), GFP_KERNEL);
 	s->wq = alloc_ordered_workqueue("fusion-stale", WQ_MEM_RECLAIM);
 	if (!s->place || !s->listed || !s->taken || !s->live || !s->entry || !s->wq)
