@@ -141,7 +141,7 @@ was created; choose at most that" fusionctl landing land 14M
 	json '.bytes, .open, .stale_list' $'12582912\ntrue\ntrue'
 	good fusionctl close land
 	good fusionctl check land
-	same "lines about the list" "$(grep -c "has no list" "$TMP/out")" 0
+	same "lines about the list" "$(grep -c "has no list" "$TMP/out" || true)" 0
 }
 
 # A set without room for one shrinks before.
