@@ -238,7 +238,7 @@ static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *job
 		if (!job->started)
 			continue;
 		fs->mover.in_flight--;
-		/* INV18, whatever came before: behind this, the word says that it is being copied */
+		/* INV18, whatever came before: the word says that it is being copied */
 		if (job->copied && job->move.to == FUSION_FAST &&
 		    fusion_land_any(&fs->land, job->move.lext, fs->commit.running))
 			job->copied = false;

@@ -58,7 +58,8 @@ static bool fusion_word_changes(u32 word, bool write)
 
 /*
  * A read has found no bit in @has. If the extent was unmapped since its word was loaded, a commit
- * may have cleared that, and what its entries covered in the slot is older: fusion_land_look_read().
+ * may have cleared that, and what its entries covered in the slot is older:
+ * fusion_land_look_read().
  */
 static struct fusion_found fusion_look_again(const u32 *slot, u32 word)
 {

@@ -21,10 +21,12 @@
 
 bool fusion_land_fits(const struct fusion *fs, struct bio *bio)
 {
+	const u32 nr = bio_sectors(bio);
+
 	return fs->land.max && bio_op(bio) == REQ_OP_WRITE &&
 	       (READ_ONCE(fs->land.appends) || READ_ONCE(fs->land.pace.on)) &&
-	       !fusion_io(bio)->stream && bio_sectors(bio) <= FUSION_LAND_MOST * FUSION_BLOCK_SECTORS &&
-	       !((bio->bi_iter.bi_sector | bio_sectors(bio)) % FUSION_BLOCK_SECTORS);
+	       !fusion_io(bio)->stream && nr <= FUSION_LAND_MOST * FUSION_BLOCK_SECTORS &&
+	       !((bio->bi_iter.bi_sector | nr) % FUSION_BLOCK_SECTORS);
 }
 
 /* -- positions: land->lock is held --------------------------------------------------------- */
@@ -141,8 +143,8 @@ static u32 fusion_land_give_some(struct fusion *fs, u32 lext, u32 block, u32 nr,
 }
 
 /*
- * Give positions to up to @nr blocks, or with @all to all of them or none: those that a batch has no
- * place for begin the next one. Return: how many; @place says where the first one is.
+ * Give positions to up to @nr blocks, or with @all to all of them or none: those that a batch has
+ * no place for begin the next one. Return: how many; @place says where the first one is.
  */
 static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool all, u32 *place)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* dm-fusion: batches on their way into the landing log: the inside of dm-fusion-land-batch.c and -end.c. */
+/*
+ * dm-fusion: batches on their way into the landing log: the inside of dm-fusion-land-batch.c and
+ * dm-fusion-land-end.c.
+ */
 #ifndef DM_FUSION_LAND_BATCH_H
 #define DM_FUSION_LAND_BATCH_H
 

@@ -62,8 +62,8 @@ static void fusion_drain_forget(struct fusion *fs)
 /* -- in the background ----------------------------------------------------------------------- */
 
 /*
- * Is more of the log in use than so many eighths? Segments without entries become free with the next
- * commit, or are ahead of the log.
+ * Is more of the log in use than so many eighths? Segments without entries become free with the
+ * next commit, or are ahead of the log.
  */
 static bool fusion_drain_above(const struct fusion_land *land, u32 eighths)
 {

@@ -27,9 +27,9 @@ struct fusion_land_reader {
 	struct fusion *fs;
 	struct fusion_landing l;
 	struct fusion_landed found;	/* where the log has ended, when it was read first */
-	u32 *of_slot;			/* place + 1 of the segment in each slot; 0: there is none */
+	u32 *of_slot;			/* place + 1 of the segment in each slot; or 0 */
 	struct fusion_segment *seg;	/* in the order of their numbers */
-	u32 *place;			/* of each in land->segment; before that, those not in use */
+	u32 *place;			/* of each in land->segment; before, those not in use */
 	u32 nr;
 	const struct fusion_segment *at;
 	u32 pos;

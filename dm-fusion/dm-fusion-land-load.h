@@ -9,7 +9,9 @@ struct fusion;
 struct fusion_record;
 struct fusion_segment;
 
-/* Before the journal is read. Return: 0 or -ENOMEM; fusion_land_loaded() must follow in any case. */
+/*
+ * Before the journal is read. Return: 0 or -ENOMEM; fusion_land_loaded() must follow in any case.
+ */
 int fusion_land_load_begin(struct fusion *fs);
 
 /* A record of the journal about the log. Return: 0 or -EILSEQ. */

@@ -172,7 +172,7 @@ static void dies_as_it_is_claimed(void *arg)
 		world->late_ms = 4096;
 		while (h->running && (!h->dev[1] ||
 				      fs_of(h->dev[1])->heart.own.state != FUSION_BEAT_CLAIM))
-			msleep(1);
+			schedule_timeout_uninterruptible(1);
 		write_as(h, 0, REQ_FUA);
 		stop_machine(fs);
 		wait_event(h->wait, !h->running);

@@ -39,7 +39,7 @@ static void check_dead(const struct fusion *fs, u32 pos)
 
 	if ((has_bit(land, land->killed, pos) || (dying && has_bit(land, land->dying, pos))) &&
 	    !test_bit(land->entry[pos].lext, land->has))
-		sim_fail("landing log: a block of extent %u is not durably dead, and there is no bit",
+		sim_fail("landing log: a dead block of extent %u is not recorded, and has no bit",
 			 land->entry[pos].lext);
 }
 
@@ -199,7 +199,7 @@ void check_landing(const void *private, unsigned long **taken)
 		check_segment(fs, i, taken);
 	}
 	if (nr != land->nr || dirty != land->dirty || filled != land->nr_filled)
-		sim_fail("landing log: %u segments, %u of them dirty, %u filled; %u, %u, %u counted",
+		sim_fail("landing log: %u segments, %u dirty, %u filled; %u, %u, %u counted",
 			 nr, dirty, filled, land->nr, land->dirty, land->nr_filled);
 	for (i = 0; i < 1U << land->hash_bits && land->max; i++)
 		for (pos = land->bucket[i]; pos != FUSION_LAND_NONE; pos = land->next[pos])

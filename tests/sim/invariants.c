@@ -261,7 +261,7 @@ void check_at_rest(const void *private)
 	fusion_look(fs, &now);
 	for (dev = 0; dev < FUSION_NR_DEVS; dev++)
 		if (now.ios[dev] != now.done[dev])
-			sim_fail("nothing is under way, and of %llu accesses to member %u %llu have ended",
+			sim_fail("at rest, of %llu accesses to member %u %llu have ended",
 				 now.ios[dev], dev, now.done[dev]);
 	if (fs->land.nr_batches)
 		sim_fail("nothing is under way, and there are %u batches of the landing log",

@@ -315,7 +315,7 @@ static void test_refused(void)
 	end();
 }
 
-/* -- what check says ----------------------------------------------------------------------------- */
+/* -- what check says ------------------------------------------------------------------- */
 
 static void require_finding(const char *text, enum severity level)
 {
