@@ -87,11 +87,11 @@ struct reader {
 	struct fusion_stale *s;
 	u64 start;
 	u32 nr;
-	bool counts;
+	bool told;	/* all copies of lists were read, and some of them told */
 };
 
 /* As fusion_load_read_ring(). */
-static const void *fusion_stale_read(void *ctx, u64 blocknr)
+static const void *fusion_stale_read_block(void *ctx, u64 blocknr)
 {
 	struct reader *rd = ctx;
 	const struct fusion_sb *sb = &rd->s->fs->sb;
@@ -110,13 +110,13 @@ static const void *fusion_stale_read(void *ctx, u64 blocknr)
 	return page_address(rd->s->io.buf[blocknr - rd->start]);
 }
 
-static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_stale_list *list,
+static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_stale_seen *list,
 			      bool counts)
 {
 	struct reader *rd = ctx;
 	struct fusion_stale_place *place = &rd->s->place[i];
 
-	rd->counts = counts;
+	rd->told = true;
 	if (!counts) {
 		place->again = true;
 		return 0;
@@ -127,21 +127,25 @@ static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_st
 	return 0;
 }
 
-/* It may be read the next time, and then count: it is the one that is written next. */
+/*
+ * It may be read the next time, and then count: it is the one that is written next. If that was
+ * found, it does count if it is read the next time: the other one is written.
+ */
 static void fusion_stale_unreadable(void *ctx, u32 copy, u32 i)
 {
 	struct reader *rd = ctx;
 
-	rd->s->place[i].copy = !copy;
+	if (!rd->told)
+		rd->s->place[i].copy = !copy;
 	rd->s->place[i].again = true;
 }
 
+/* Those of copies that do not count do no harm: such a list is written again. */
 static int fusion_stale_found_entry(void *ctx, u32 i, const struct fusion_stale_entry *entry)
 {
 	struct reader *rd = ctx;
 
-	if (rd->counts)
-		fusion_stale_bits(rd->s, rd->s->listed, i)[entry->pos / 8] |= 1 << entry->pos % 8;
+	fusion_stale_bits(rd->s, rd->s->listed, i)[entry->pos / 8] |= 1 << entry->pos % 8;
 	return 0;
 }
 
@@ -150,7 +154,8 @@ static int fusion_stale_load(struct fusion_stale *s)
 	struct reader rd = { .s = s };
 	struct fusion_stale_scan scan = {
 		.sb = &s->fs->sb,
-		.read = fusion_stale_read,
+		.seen = s->seen,
+		.read = fusion_stale_read_block,
 		.list = fusion_stale_found,
 		.entry = fusion_stale_found_entry,
 		.unreadable = fusion_stale_unreadable,
@@ -159,6 +164,8 @@ static int fusion_stale_load(struct fusion_stale *s)
 	u32 i;
 
 	fusion_stale_scan(&scan);
+	kvfree(s->seen);
+	s->seen = NULL;
 	s->last_run = scan.last_run;
 	s->loaded = true;
 	if (scan.bad_heads) {
@@ -422,8 +429,9 @@ int fusion_stale_init(struct fusion *fs)
 	s->taken = kvcalloc(land->max, sizeof(*s->taken), GFP_KERNEL);
 	s->live = kvcalloc(land->max, land->bitmap_bytes, GFP_KERNEL);
 	s->entry = kvcalloc(FUSION_STALE_ENTRIES, sizeof(*s->entry), GFP_KERNEL);
+	s->seen = kvcalloc(fs->sb.stale_places, FUSION_STALE_COPIES * sizeof(*s->seen), GFP_KERNEL);
 	s->wq = alloc_ordered_workqueue("fusion-stale", WQ_MEM_RECLAIM);
-	if (!s->place || !s->listed || !s->taken || !s->live || !s->entry || !s->wq)
+	if (!s->place || !s->listed || !s->taken || !s->live || !s->entry || !s->seen || !s->wq)
 		return -ENOMEM;
 	INIT_DELAYED_WORK(&s->work, fusion_do_stale);
 	return fusion_chain_init(&s->io, &fs->replica.sb);
@@ -438,6 +446,7 @@ void fusion_stale_exit(struct fusion *fs)
 	if (s->wq)
 		destroy_workqueue(s->wq);
 	fusion_chain_exit(&s->io);
+	kvfree(s->seen);
 	kvfree(s->entry);
 	kvfree(s->live);
 	kvfree(s->taken);

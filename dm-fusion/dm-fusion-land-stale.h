@@ -51,6 +51,7 @@ struct fusion_stale_place {
  * @taken: lists, as the run under way has found the log
  * @live: the bits of these
  * @entry: scratch: entries of a block of a list
+ * @seen: scratch for the reading of what is on the disk
  * @exact: the last run was that of a close
  * @work: a run
  * @wq: queue of @work
@@ -76,6 +77,7 @@ struct fusion_stale {
 	struct fusion_stale_list *taken;
 	u8 *live;
 	struct fusion_stale_entry *entry;
+	struct fusion_stale_seen *seen;
 	bool exact;
 	struct delayed_work work;
 	struct workqueue_struct *wq;

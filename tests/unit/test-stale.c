@@ -222,17 +222,27 @@ struct disk {
 	u32 sum[PLACES];		/* of the copies that count */
 	u32 new_sum[PLACES];
 	bool dark[BLOCKS];
+	const void *later[BLOCKS];	/* what is there from the second time on */
 };
 
 static struct disk disk;
 static u16 seen[PLACES];
 static u32 nr_unreadable;
+static u32 nr_back;			/* how often it was read from a lower block on */
+static u64 last_read;
+static u32 nr_reads[BLOCKS];
 
 static const void *read_disk(void *ctx, u64 blocknr)
 {
+	const u64 i = blocknr - sb.stale_start;
+
 	(void)ctx;
-	REQUIRE(blocknr - sb.stale_start < BLOCKS);
-	return disk.dark[blocknr - sb.stale_start] ? NULL : disk.mem[blocknr - sb.stale_start];
+	REQUIRE(i < BLOCKS);
+	nr_back += i < last_read;
+	last_read = i;
+	if (disk.dark[i])
+		return NULL;
+	return nr_reads[i]++ && disk.later[i] ? disk.later[i] : disk.mem[i];
 }
 
 static int see(void *ctx, u32 place, const struct fusion_stale_entry *e)
@@ -246,18 +256,23 @@ static int see(void *ctx, u32 place, const struct fusion_stale_entry *e)
 static void see_dark(void *ctx, u32 copy, u32 place)
 {
 	(void)ctx;
-	REQUIRE(disk.dark[2 + copy * PLACES + place]);
+	REQUIRE(disk.dark[2 + copy * PLACES + place] || disk.later[2 + copy * PLACES + place]);
 	nr_unreadable++;
 }
 
 static struct fusion_stale_scan scan_disk(void)
 {
+	static struct fusion_stale_seen found[FUSION_STALE_COPIES * PLACES];
 	struct fusion_stale_scan scan = {
-		.sb = &sb, .read = read_disk, .entry = see, .unreadable = see_dark,
+		.sb = &sb, .seen = found, .read = read_disk, .entry = see,
+		.unreadable = see_dark,
 	};
 
 	memset(seen, 0, sizeof(seen));
+	memset(nr_reads, 0, sizeof(nr_reads));
 	nr_unreadable = 0;
+	nr_back = 0;
+	last_read = 0;
 	REQUIRE(!fusion_stale_scan(&scan));
 	return scan;
 }
@@ -383,6 +398,58 @@ static void test_damage(void)
 	}
 }
 
+/* A disk reads from one end to the other, twice at most. */
+static void test_order(void)
+{
+	u64 rng = 4;
+	u32 i;
+
+	begin(128);
+	memset(&disk, 0, sizeof(disk));
+	for (i = 0; i < 50; i++) {
+		run(&rng, U32_MAX, false);
+		scan_disk();
+		REQUIRE(nr_back <= 1, "%u", nr_back);
+	}
+}
+
+/* Between two readings of a block of a list that counts, it changes. */
+static void test_fickle(void)
+{
+	static u8 other[4][FUSION_BLOCK_SIZE];
+	struct fusion_stale_scan scan;
+	u64 rng = 5;
+	u32 i, k;
+
+	begin(128);
+	memset(&disk, 0, sizeof(disk));
+	for (i = 0; i < 50; i++)
+		run(&rng, U32_MAX, false);
+	for (i = 0; i < PLACES; i++) {
+		const u32 at = 2 + disk.copy[i] * PLACES + i;
+
+		if (!disk.want[i])
+			continue;
+		/* noise; entries out of bounds; the same but for one; that of another run */
+		memset(other[0], 0xff, FUSION_BLOCK_SIZE);
+		for (k = 1; k < ARRAY_SIZE(other); k++)
+			memcpy(other[k], disk.mem[at], FUSION_BLOCK_SIZE);
+		put_le(other[1] + 98, 2, 0xffff);
+		put_le(other[2] + 96, 2, !get_le(other[2] + 96, 2));
+		put_le(other[3] + 32, 8, get_le(other[3] + 32, 8) - 1);
+		for (k = 0; k < ARRAY_SIZE(other); k++) {
+			if (k)
+				reseal(other[k]);
+			disk.later[at] = other[k];
+			scan = scan_disk();
+			REQUIRE_EQ(scan.nr_lists, scan.head.nr_lists - 1);
+			REQUIRE(!fusion_stale_whole(&scan));
+			REQUIRE_EQ(nr_unreadable, 1);
+		}
+		disk.later[at] = NULL;
+	}
+}
+
 static void test_closed(void)
 {
 	struct fusion_stale_scan scan;
@@ -456,6 +523,8 @@ static const struct unit_test tests[] = {
 	{ "stale: a list of several blocks", test_long },
 	{ "stale: runs cut short at each sector", test_cuts },
 	{ "stale: damage", test_damage },
+	{ "stale: the order in which it is read", test_order },
+	{ "stale: blocks that change while they are read", test_fickle },
 	{ "stale: a set that was closed", test_closed },
 	{ "stale: superblocks", test_super },
 };
