@@ -16,6 +16,7 @@
 #include <linux/math64.h>
 #include <linux/workqueue.h>
 
+#include "dm-fusion-land.h"
 #include "dm-fusion-metadata.h"
 #include "dm-fusion-stale.h"
 
@@ -49,7 +50,7 @@ struct fusion_stale_place {
  * @place: lists, as they count
  * @listed: as @live of the landing log: what they have
  * @taken: lists, as the run under way has found the log
- * @live: the bits of these
+ * @view: what that is made of: the segments, and the bits of their entries
  * @entry: scratch: entries of a block of a list
  * @seen: scratch for the reading of what is on the disk
  * @exact: the last run was that of a close
@@ -75,7 +76,7 @@ struct fusion_stale {
 	struct fusion_stale_place *place;
 	u8 *listed;
 	struct fusion_stale_list *taken;
-	u8 *live;
+	struct fusion_land_view view;
 	struct fusion_stale_entry *entry;
 	struct fusion_stale_seen *seen;
 	bool exact;
@@ -127,5 +128,19 @@ void fusion_stale_start(struct fusion *fs);
  * error the list is not exact.
  */
 void fusion_stale_stop(struct fusion *fs);
+
+/* -- dm-fusion-land-stale-read.c: only for runs ------------------------------------------- */
+
+/* Read or write blocks of the slow member, from or into the first ones of the buffer. */
+int fusion_stale_rw(struct fusion_stale *s, enum req_op op, u64 blocknr, u32 nr);
+
+/* The bits of a list, in @listed or those of @view. */
+u8 *fusion_stale_bits(const struct fusion_stale *s, u8 *bitmaps, u32 place);
+
+/*
+ * Find out what is on the disk. Return: is there a head? It is in @next then, and has to be written
+ * once more.
+ */
+bool fusion_stale_load(struct fusion_stale *s);
 
 #endif

@@ -147,6 +147,20 @@ struct fusion_land_segment {
 };
 
 /**
+ * struct fusion_land_view - the log as it was at one moment, for somebody who copies it bit by bit
+ * @segment: by place: copies of the segments
+ * @live: as that of the log
+ * @untaken: a bit for each place that is yet to be copied: so it is when something changes there
+ *
+ * All under @lock; @segment and @live are the reader's when nothing is untaken.
+ */
+struct fusion_land_view {
+	struct fusion_land_segment *segment;
+	u8 *live;
+	unsigned long *untaken;
+};
+
+/**
  * struct fusion_land - the landing log, and its index
  *
  * Read by map() of any bio of the slow member, so in a line that is rarely written:
@@ -192,6 +206,7 @@ struct fusion_land_segment {
  * @broken: one could not be written: no block gets into the log any more
  * @failed: the block of its header, until a commit has said that it is void; or 0
  * @nr_live: number of these
+ * @view: a view that is being taken, or was; or NULL
  *
  * Under @lock and fs->lock, to read any of both:
  * @segment: segments; @state and @steps under fs->lock alone, but for FUSION_LAND_LISTED
@@ -274,6 +289,7 @@ struct fusion_land {
 	bool broken;
 	u64 failed;
 	u32 nr_live;
+	struct fusion_land_view *view;
 	struct fusion_land_segment *segment;
 	u8 *killed;
 	u32 dirty;
@@ -388,6 +404,12 @@ static inline bool fusion_land_has(const struct fusion_land *land, u32 lext)
  * those that have died. @committing: a commit is under way. fs->lock held; takes @lock itself.
  */
 bool fusion_land_any(struct fusion_land *land, u32 lext, bool committing);
+
+/* Begin a view: of the log as it is now. */
+void fusion_land_view_begin(struct fusion_land *land, struct fusion_land_view *view);
+
+/* Copy the rest of it. Not under @lock: takes it again and again, each time for a short while. */
+void fusion_land_view_take(struct fusion_land *land);
 
 /* Has it a slot from @first to @last? fs->lock held, or for a hint. */
 bool fusion_land_within(const struct fusion_land *land, u32 first, u32 last);
