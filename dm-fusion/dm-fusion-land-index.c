@@ -17,7 +17,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "dm-fusion-land.h"
+#include "dm-fusion-land-view.h"
 
 int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts)
 {
@@ -122,6 +122,7 @@ static void fusion_land_view_keep(struct fusion_land *land, u32 i)
 		return;
 	__clear_bit(i, view->untaken);
 	view->segment[i] = land->segment[i];
+	land->segment[i].kept = view->keep && land->segment[i].nr_live;
 	memcpy(view->live + at, land->live + at, land->bitmap_bytes);
 }
 

@@ -11,9 +11,10 @@
  *     1: who kills one has written the slow member before.
  *  4. Write the head, and flush. From then on the new copies count.
  *
- * A position keeps its key until the segment has another use. So the entries of step 1 can be read
- * in step 2, block by block, as long as the segment has the same number. If it has not, the run is
- * given up, and another one begins.
+ * A position keeps its key until its place has another segment. So the entries of step 1 can be
+ * read in step 2, block by block, as long as the segment has the same number. If it has not, step 1
+ * is taken once more, and the places are kept until their lists are written: so each run ends. A log
+ * that is nearly full has to wait for that, and at first it goes without.
  *
  * If a head cannot be written, or flushed, it may be on the disk or not. Then nothing else is
  * written before it is: a list that it makes count would be overwritten. The same goes for the head
@@ -30,7 +31,7 @@
 
 #define MIN_PAUSE_MS	1000U
 #define MAX_PAUSE_MS	60000U
-/* Percentage of the time that runs may take. */
+/* Percentage of the time that runs may take, as far as the longest pause is long enough. */
 #define DUTY		1U
 
 /* -- the head -------------------------------------------------------------------------------- */
@@ -102,6 +103,13 @@ static bool fusion_stale_differs(const struct fusion_stale *s, u32 i)
 		      s->fs->land.bitmap_bytes);
 }
 
+/* The entries of a list are not read any more. */
+static void fusion_stale_release(struct fusion_stale *s, u32 i)
+{
+	if (s->view.keep && s->taken[i].total)
+		fusion_land_unkeep(s->fs, i);
+}
+
 /* Return: is there anything to be written? */
 static bool fusion_stale_take(struct fusion_stale *s)
 {
@@ -127,7 +135,10 @@ static bool fusion_stale_take(struct fusion_stale *s)
 		fusion_stale_take_list(s, i);
 		s->next.nr_lists += !!s->taken[i].total;
 		s->next.nr_blocks += s->taken[i].total;
-		differs |= fusion_stale_differs(s, i);
+		if (fusion_stale_differs(s, i))
+			differs = true;
+		else
+			fusion_stale_release(s, i);
 	}
 	return differs || s->next.seq != s->head.seq || s->next.epoch != s->head.epoch;
 }
@@ -215,9 +226,11 @@ static int fusion_stale_write_lists(struct fusion_stale *s)
 	s->last_run = s->next.run;
 	for (i = 0; i < s->fs->sb.stale_places; i++)
 		s->place[i].written = false;
-	for (i = 0; !r && i < s->fs->sb.stale_places; i++) {
-		if (fusion_stale_differs(s, i))
-			r = fusion_stale_write_list(s, i, &pile);
+	for (i = 0; i < s->fs->sb.stale_places; i++) {
+		if (fusion_stale_differs(s, i)) {
+			r = r ?: fusion_stale_write_list(s, i, &pile);
+			fusion_stale_release(s, i);
+		}
 		s->next.sum += s->place[i].written ? s->taken[i].sum : s->place[i].sum;
 		cond_resched();
 	}
@@ -226,7 +239,7 @@ static int fusion_stale_write_lists(struct fusion_stale *s)
 
 /* -- a run ----------------------------------------------------------------------------------- */
 
-/* Return: 0, -EAGAIN: another one has to follow, or the error of the member. */
+/* Return: 0, the error of the member, or -EAGAIN: see above. */
 static int fusion_stale_steps(struct fusion_stale *s)
 {
 	int r = 0;
@@ -257,17 +270,20 @@ static int fusion_stale_run(struct fusion_stale *s)
 	r = fusion_gate_ready(fs);
 	if (!r)
 		r = fusion_stale_steps(s);
+	if (r == -EAGAIN) {
+		s->view.keep = true;
+		r = fusion_stale_steps(s);
+		s->view.keep = false;
+	}
 
 	spin_lock_irq(&fs->lock);
 	s->runs++;
-	changed = r != -EAGAIN && s->failed != !!r;
-	if (r != -EAGAIN) {
-		s->failed = r;
-		s->errors += !!r;
-		s->pause_ms = clamp_t(u64, r ? 2 * s->pause_ms :
-				      (fusion_now_ms() - started) * (100 / DUTY),
-				      MIN_PAUSE_MS, MAX_PAUSE_MS);
-	}
+	changed = s->failed != !!r;
+	s->failed = r;
+	s->errors += !!r;
+	s->pause_ms = clamp_t(u64, r ? 2 * s->pause_ms :
+			      (fusion_now_ms() - started) * (100 / DUTY),
+			      MIN_PAUSE_MS, MAX_PAUSE_MS);
 	if (r)
 		s->since_ms = since;
 	if (r || s->since_ms)

@@ -3,10 +3,12 @@
  * dm-fusion: the stale list of a set with a landing log, which the slow member has: the blocks of
  * which only the log has the newest version. What is on disk, dm-fusion-stale-format.h says.
  *
- * A run begins about a second after something has got into the log, or has died there. It takes at
- * most a hundredth of the time, and nobody waits for it: no bio, no flush, no commit. It is put off
- * while the slow member sleeps. When the set is closed, the last run makes the list exact; without
- * that, the superblock of the slow member does not say CLEAN.
+ * A run begins about a second after something has got into the log, or has died there. The pause
+ * after one is a hundred times as long as it was, up to a minute. No bio, no flush and no commit
+ * waits for it to end, with two exceptions: a flush of the slow member beside one of a run, for how
+ * that ends; and a place for a segment, if one that the run had yet to write was used meanwhile.
+ * Runs are put off while the slow member sleeps. When the set is closed, the last run makes the list
+ * exact; without that, the superblock of the slow member does not say CLEAN.
  */
 #ifndef DM_FUSION_LAND_STALE_H
 #define DM_FUSION_LAND_STALE_H
@@ -16,7 +18,7 @@
 #include <linux/math64.h>
 #include <linux/workqueue.h>
 
-#include "dm-fusion-land.h"
+#include "dm-fusion-land-view.h"
 #include "dm-fusion-metadata.h"
 #include "dm-fusion-stale.h"
 

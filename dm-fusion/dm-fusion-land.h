@@ -56,6 +56,7 @@ struct fusion_land_batch;
 struct fusion_land_reader;
 struct fusion_land_merge;
 struct fusion_land_summary;
+struct fusion_land_view;
 struct work_struct;
 struct workqueue_struct;
 
@@ -130,6 +131,7 @@ enum fusion_land_step {
  * @dead: others have died since
  * @ends: where it ends was recorded
  * @failed: a write to it has failed: its slot is not used any more
+ * @kept: somebody with a view reads its entries: when it is gone, its place is not used yet
  */
 struct fusion_land_segment {
 	u64 segno;
@@ -144,20 +146,7 @@ struct fusion_land_segment {
 	bool dead : 1;
 	bool ends : 1;
 	bool failed : 1;
-};
-
-/**
- * struct fusion_land_view - the log as it was at one moment, for somebody who copies it bit by bit
- * @segment: by place: copies of the segments
- * @live: as that of the log
- * @untaken: a bit for each place that is yet to be copied: so it is when something changes there
- *
- * All under @lock; @segment and @live are the reader's when nothing is untaken.
- */
-struct fusion_land_view {
-	struct fusion_land_segment *segment;
-	u8 *live;
-	unsigned long *untaken;
+	bool kept : 1;
 };
 
 /**
@@ -219,6 +208,7 @@ struct fusion_land_view {
  * Under fs->lock:
  * @opens: commits open segments: from the one on that begins the epoch
  * @nr: segments that have a slot
+ * @nr_kept: places of others, that are kept
  * @all: the next commit records all segments
  * @tight: a set is being loaded, and its journal is short: no segment is opened
  * @taken: the commit under way records segments, and @landed
@@ -299,6 +289,7 @@ struct fusion_land {
 
 	bool opens;
 	u32 nr;
+	u32 nr_kept;
 	bool all;
 	bool tight;
 	bool taken;
@@ -404,12 +395,6 @@ static inline bool fusion_land_has(const struct fusion_land *land, u32 lext)
  * those that have died. @committing: a commit is under way. fs->lock held; takes @lock itself.
  */
 bool fusion_land_any(struct fusion_land *land, u32 lext, bool committing);
-
-/* Begin a view: of the log as it is now. */
-void fusion_land_view_begin(struct fusion_land *land, struct fusion_land_view *view);
-
-/* Copy the rest of it. Not under @lock: takes it again and again, each time for a short while. */
-void fusion_land_view_take(struct fusion_land *land);
 
 /* Has it a slot from @first to @last? fs->lock held, or for a hint. */
 bool fusion_land_within(const struct fusion_land *land, u32 first, u32 last);

@@ -2,7 +2,7 @@
 /* The index of the landing log: the same as a list of what is where, and as small as promised. */
 #include <errno.h>
 
-#include "dm-fusion-land.h"
+#include "dm-fusion-land-view.h"
 
 #include "unit.h"
 
