@@ -71,7 +71,8 @@ static bool fusion_land_may_open(const struct fusion *fs)
 {
 	const struct fusion_land *land = &fs->land;
 
-	return land->opens && land->nr + land->nr_kept < land->max && fusion_mode(fs) == FUSION_RW &&
+	return land->opens && land->nr + land->nr_kept < land->max &&
+	       fusion_mode(fs) == FUSION_RW &&
 	       !fs->commit.closed && !fs->slots.fence.rising &&
 	       land->next_segno < FUSION_MAX_SEGNO && land->ended.seq < FUSION_MAX_COUNTER / 2 &&
 	       land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: the stale list that the slow member has when a set is opened, read before the first run.
+ * dm-fusion: the stale list that the slow member has when a set is opened, read by the first run.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>

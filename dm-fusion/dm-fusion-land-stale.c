@@ -12,8 +12,8 @@
  *  4. Write the head, and flush. From then on the new copies count.
  *
  * A position keeps its key until its place has another segment. So the entries of step 1 can be
- * read in step 2, block by block, as long as the segment has the same number. If it has not, step 1
- * is taken once more, and the places are kept until their lists are written: so each run ends. A log
+ * read in step 2, block by block, as long as the segment has the same number. If it has not, the
+ * run begins again, and the places are kept until their lists are written: so each run ends. A log
  * that is nearly full has to wait for that, and at first it goes without.
  *
  * If a head cannot be written, or flushed, it may be on the disk or not. Then nothing else is
