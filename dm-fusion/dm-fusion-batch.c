@@ -238,6 +238,10 @@ static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *job
 		if (!job->started)
 			continue;
 		fs->mover.in_flight--;
+		/* INV18, whatever came before: behind this, the word says that it is being copied */
+		if (job->copied && job->move.to == FUSION_FAST &&
+		    fusion_land_any(&fs->land, job->move.lext, fs->commit.running))
+			job->copied = false;
 		if (job->copied && fusion_map_lock(fs, job->move.lext, job->old)) {
 			fusion_log(fs, job->move.lext, job->new, job->old, FUSION_OP_MOVE);
 			job->outcome = FUSION_MOVED;

@@ -160,7 +160,7 @@ static bool fusion_beat_in_use(struct fusion *fs)
 	return used || fusion_land_pending(fs) || fs->txns.running->nr || !list_empty(&fs->opens.dirty) ||
 	       fs->commit.running || !bio_list_empty(&fs->commit.waiters) ||
 	       !bio_list_empty(&fs->worker.deferred) || !bio_list_empty(&fs->worker.parked) ||
-	       !bio_list_empty(&fs->worker.landing) ||
+	       !bio_list_empty(&fs->worker.landing) || fusion_land_busy(fs) ||
 	       !list_empty(&fs->opens.ready) || fs->opens.nr_fills || fs->mover.in_flight ||
 	       fs->slots.discards[FUSION_FAST].in_flight ||
 	       fs->slots.discards[FUSION_SLOW].in_flight ||

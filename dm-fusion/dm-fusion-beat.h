@@ -150,6 +150,9 @@ bool fusion_gate_blocks(struct fusion *fs);
 /* See fusion_gate_ready(). */
 int fusion_gate_wait(struct fusion *fs);
 
+/* The same, but the clock counts: the timer that shuts the gate when a lease ends may be late. */
+int fusion_gate_sure(struct fusion *fs);
+
 /* -- dm-fusion-beat-block.c; the owner of heart.page ------------------------------------- */
 
 /* Results of a cycle that are not disk errors. */

@@ -96,9 +96,10 @@ u32 fusion_reserve(const struct fusion *fs)
 	const struct fusion_fence *fence = &fs->slots.fence;
 	u32 reserve = READ_ONCE(fs->opt.reserve) ?: fusion_default_reserve(&fs->sb);
 	u32 fenced = READ_ONCE(fence->dev) == FUSION_FAST ? fusion_fence_size(fence) : 0;
+	u32 taken = fenced + fs->sb.landing_slots;
 
 	/* A setting is at most half of the member: so much of what a fence and the log leave. */
-	return min(reserve, (fs->sb.nr_fast_slots - fs->sb.landing_slots - fenced) / 2);
+	return min(reserve, (fs->sb.nr_fast_slots - min(fs->sb.nr_fast_slots, taken)) / 2);
 }
 
 u32 fusion_half_life(const struct fusion *fs)

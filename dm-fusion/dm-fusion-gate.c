@@ -172,3 +172,10 @@ int fusion_gate_wait(struct fusion *fs)
 	wait_event(fs->heart.wait, (r = fusion_gate_look(fs)));
 	return min(r, 0);
 }
+
+int fusion_gate_sure(struct fusion *fs)
+{
+	const int r = fusion_gate_ready(fs);
+
+	return r || fusion_gate_may_write(fs) ? r : fusion_gate_wait(fs);
+}

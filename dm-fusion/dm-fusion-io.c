@@ -28,8 +28,9 @@ void fusion_complete_after_commit(struct fusion *fs, struct bio *bio)
 
 	spin_lock_irqsave(&fs->lock, flags);
 	bio_list_add(&fs->commit.waiters, bio);
-	spin_unlock_irqrestore(&fs->lock, flags);
+	/* the bio keeps the set, and may end as soon as the lock is dropped */
 	fusion_commit_kick(fs);
+	spin_unlock_irqrestore(&fs->lock, flags);
 }
 
 /* -- looking up ------------------------------------------------------------------------------ */

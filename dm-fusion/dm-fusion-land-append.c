@@ -19,24 +19,18 @@
 #include "dm-fusion.h"
 #include "dm-fusion-land-batch.h"
 
-/* Larger writes go to the slow member at once. */
-#define MOST_SECTORS	128U
-
 bool fusion_land_fits(const struct fusion *fs, struct bio *bio)
 {
 	return fs->land.max && bio_op(bio) == REQ_OP_WRITE &&
 	       (READ_ONCE(fs->land.appends) || READ_ONCE(fs->land.pace.on)) &&
-	       !fusion_io(bio)->stream && bio_sectors(bio) <= MOST_SECTORS &&
+	       !fusion_io(bio)->stream && bio_sectors(bio) <= FUSION_LAND_MOST * FUSION_BLOCK_SECTORS &&
 	       !((bio->bi_iter.bi_sector | bio_sectors(bio)) % FUSION_BLOCK_SECTORS);
 }
 
 /* -- positions: land->lock is held --------------------------------------------------------- */
 
-/*
- * Begin another batch, for @nr blocks or more. Return: it, or NULL if there is no room, or none to
- * be had.
- */
-static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs, u32 nr)
+/* Begin another batch. Return: it, or NULL if there is no room, or none to be had. */
+static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b;
@@ -55,8 +49,6 @@ static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs, u32 
 		WRITE_ONCE(land->appends, false);
 		return NULL;
 	}
-	if (land->at.pos + 1 + nr > fusion_segment_room(&fs->sb))
-		return NULL;
 	b = &land->batch[(land->first_batch + land->nr_batches++) % FUSION_LAND_BATCHES];
 	b->seq = ++land->at.seq;
 	b->place = land->at_place;
@@ -74,20 +66,45 @@ static u32 fusion_land_left(const struct fusion *fs, const struct fusion_land_ba
 	return min(FUSION_BATCH_BLOCKS - b->count, fusion_segment_room(&fs->sb) - fs->land.at.pos);
 }
 
-/* The batch that takes the next block, and @nr in all; or NULL. */
-static struct fusion_land_batch *fusion_land_open_batch(struct fusion *fs, u32 nr)
+/* The batch that is being filled, or NULL. */
+static struct fusion_land_batch *fusion_land_last_batch(const struct fusion *fs)
 {
-	struct fusion_land *land = &fs->land;
+	const struct fusion_land *land = &fs->land;
 	struct fusion_land_batch *b;
 
-	if (land->nr_batches) {
-		b = &land->batch[(land->first_batch + land->nr_batches - 1) % FUSION_LAND_BATCHES];
-		/* the log may have got to the next segment, and not found it open */
-		if (b->state == FUSION_BATCH_FILLING && b->place == land->at_place &&
-		    fusion_land_left(fs, b))
-			return fusion_land_left(fs, b) < nr ? NULL : b;
+	if (!land->nr_batches)
+		return NULL;
+	b = fusion_land_nth(land, land->nr_batches - 1);
+	/* the log may have got to the next segment, and not found it open */
+	return b->state == FUSION_BATCH_FILLING && b->place == land->at_place &&
+	       fusion_land_left(fs, b) ? b : NULL;
+}
+
+/* Is there a place for @nr blocks, in one batch or in several, one behind the other? */
+static bool fusion_land_fits_in(const struct fusion *fs, u32 nr)
+{
+	const struct fusion_land_batch *b = fusion_land_last_batch(fs);
+	const u32 room = fusion_segment_room(&fs->sb);
+	const struct fusion_land *land = &fs->land;
+	u32 batches = land->nr_batches, pos = land->at.pos;
+	u32 left = b ? fusion_land_left(fs, b) : 0;
+	u64 segno = land->at.segno;
+
+	while (nr > left) {
+		nr -= left;
+		pos += left;
+		if (batches++ == FUSION_LAND_BATCHES)
+			return false;
+		if (pos + 2 > room) {
+			segno++;
+			pos = 0;
+		}
+		if (fusion_land_place_of(land, segno) == FUSION_LAND_NONE)
+			return false;
+		pos++;
+		left = min(FUSION_BATCH_BLOCKS, room - pos);
 	}
-	return fusion_land_begin_batch(fs, nr);
+	return true;
 }
 
 /* Is a block being copied, or written over? */
@@ -103,20 +120,13 @@ static bool fusion_land_hindered(const struct fusion_land *land, u32 lext, u32 b
 	return false;
 }
 
-/*
- * Give positions to up to @nr blocks, or with @all to all of them or none. Return: how many; @place
- * says where.
- */
-static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool all, u32 *place)
+/* Give positions to up to @nr blocks in one batch. Return: how many; @place says where. */
+static u32 fusion_land_give_some(struct fusion *fs, u32 lext, u32 block, u32 nr, u32 *place)
 {
+	struct fusion_land_batch *b = fusion_land_last_batch(fs) ?: fusion_land_begin_batch(fs);
 	struct fusion_land *land = &fs->land;
-	struct fusion_land_batch *b;
 	u32 i;
 
-	if (land->broken || land->barred == lext || land->awaited == lext ||
-	    fusion_land_hindered(land, lext, block, nr))
-		return 0;
-	b = fusion_land_open_batch(fs, all ? nr : 1);
 	if (!b)
 		return 0;
 	*place = (b - land->batch) << 8 | b->count;
@@ -128,6 +138,24 @@ static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool
 	}
 	b->copying++;
 	return nr;
+}
+
+/*
+ * Give positions to up to @nr blocks, or with @all to all of them or none: those that a batch has no
+ * place for begin the next one. Return: how many; @place says where the first one is.
+ */
+static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool all, u32 *place)
+{
+	struct fusion_land *land = &fs->land;
+	u32 given, next;
+
+	if (land->broken || land->barred == lext || land->awaited == lext ||
+	    fusion_land_hindered(land, lext, block, nr) || (all && !fusion_land_fits_in(fs, nr)))
+		return 0;
+	given = fusion_land_give_some(fs, lext, block, nr, place);
+	while (all && given < nr)
+		given += fusion_land_give_some(fs, lext, block + given, nr - given, &next);
+	return given;
 }
 
 bool fusion_land_append_part(struct fusion *fs, u32 lext, u32 block, u32 *place)
@@ -157,10 +185,10 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 	if (now == fusion_word_set_state(word, FUSION_STABLE)) {
 		if (fusion_pace_may(fs, io))
 			nr = fusion_land_give(fs, lext, block, want, !in_map, &place);
-		if (nr)
-			fusion_pace_took(fs, io, nr);
-		else
-			waits = fusion_pace_waits(fs, io);
+		waits = !nr && fusion_pace_waits(fs, io);
+		/* one that goes past the log takes none of what it was charged for */
+		if (!waits)
+			fusion_pace_took(fs, io, nr ?: want);
 	}
 	spin_unlock_irqrestore(&land->lock, flags);
 	if (!nr)

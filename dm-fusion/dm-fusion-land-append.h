@@ -86,6 +86,9 @@ void fusion_land_flush_init(struct fusion *fs);
 /* A write with FUA that got into the log has ended: it is acknowledged once it is durable. */
 void fusion_land_flush(struct fusion *fs, struct bio *bio);
 
+/* Do writes wait for room, or for a flush, or is a block being merged? fs->lock held. */
+bool fusion_land_busy(const struct fusion *fs);
+
 /* -- summaries; the set has a log ---------------------------------------------------------- */
 
 /* Return: 0 or -ENOMEM; fusion_land_summary_exit() must follow in any case. */

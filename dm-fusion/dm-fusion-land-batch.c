@@ -166,12 +166,39 @@ static void fusion_land_copy_data(struct bio *bio, struct page **page, u32 at)
 	}
 }
 
-/*
- * The data of blocks of a bio are there, from the entry @first of a batch on. @more: others follow,
- * and fusion_land_push().
- */
-static void fusion_land_filled(struct fusion *fs, struct bio *bio, struct fusion_land_batch *b,
-			       u32 first, u32 nr, bool more)
+/* The places of the blocks of a bio: in one batch, or in several that follow one another. */
+struct places {
+	struct fusion_land_batch *last;
+	u32 nr;
+	u32 batches;
+	struct page *page[FUSION_LAND_MOST];
+	u32 *crc[FUSION_LAND_MOST];
+};
+
+/* A batch that is full has no blocks of others behind those of the bio. */
+static void fusion_land_places(struct fusion *fs, u32 place, u32 nr, struct places *at)
+{
+	struct fusion_land *land = &fs->land;
+	u32 b = place >> 8, i = place & 0xff;
+
+	at->nr = 0;
+	at->batches = 1;
+	at->last = &land->batch[b];
+	for (; at->nr < nr; i++) {
+		if (i == READ_ONCE(at->last->count)) {
+			b = (b + 1) % FUSION_LAND_BATCHES;
+			at->last = &land->batch[b];
+			at->batches++;
+			i = 0;
+		}
+		at->page[at->nr] = at->last->page[1 + i];
+		at->crc[at->nr++] = &at->last->entry[i].crc;
+	}
+}
+
+/* The data of a bio are there. @more: others follow, and fusion_land_push(). */
+static void fusion_land_filled(struct fusion *fs, struct bio *bio, struct places *at, u32 place,
+			       bool more)
 {
 	struct fusion_land *land = &fs->land;
 	enum sender who;
@@ -179,14 +206,17 @@ static void fusion_land_filled(struct fusion *fs, struct bio *bio, struct fusion
 	struct land_turn turn = { };
 	u32 i;
 
-	for (i = first; i < first + nr; i++)
-		b->entry[i].crc = fusion_landing_crc(page_address(b->page[1 + i]));
+	for (i = 0; i < at->nr; i++)
+		*at->crc[i] = fusion_landing_crc(page_address(at->page[i]));
 	/* a task that is due to leave the CPU may be held off it for long, and others wait */
 	who = bio->bi_opf & REQ_NOWAIT || need_resched() ? HURRIED_TASK : ANY_TASK;
 	spin_lock_irqsave(&land->lock, flags);
-	bio_list_add(&b->bios, bio);
-	b->copying--;
-	if (!more)
+	for (i = 0; i < at->batches; i++)
+		land->batch[((place >> 8) + i) % FUSION_LAND_BATCHES].copying--;
+	/* it ends with the last of them, as those before have ended then */
+	bio_list_add(&at->last->bios, bio);
+	/* what is full goes at once, so that there are batches for those that follow */
+	if (!more || land->nr_batches > 1)
 		turn = fusion_land_turn(fs, who);
 	spin_unlock_irqrestore(&land->lock, flags);
 	fusion_land_let_go();
@@ -195,22 +225,22 @@ static void fusion_land_filled(struct fusion *fs, struct bio *bio, struct fusion
 
 void fusion_land_fill(struct fusion *fs, struct bio *bio, u32 place, bool more)
 {
-	struct fusion_land_batch *b = &fs->land.batch[place >> 8];
-	const u32 first = place & 0xff;
+	struct places at;
 
-	fusion_land_copy_data(bio, b->page + 1 + first, 0);
-	fusion_land_filled(fs, bio, b, first, bio_sectors(bio) / FUSION_BLOCK_SECTORS, more);
+	fusion_land_places(fs, place, bio_sectors(bio) / FUSION_BLOCK_SECTORS, &at);
+	fusion_land_copy_data(bio, at.page, 0);
+	fusion_land_filled(fs, bio, &at, place, more);
 }
 
 void fusion_land_fill_part(struct fusion *fs, struct bio *bio, u32 place, struct page *page)
 {
-	struct fusion_land_batch *b = &fs->land.batch[place >> 8];
-	const u32 first = place & 0xff;
+	struct places at;
 
-	memcpy(page_address(b->page[1 + first]), page_address(page), FUSION_BLOCK_SIZE);
-	fusion_land_copy_data(bio, b->page + 1 + first,
+	fusion_land_places(fs, place, 1, &at);
+	memcpy(page_address(at.page[0]), page_address(page), FUSION_BLOCK_SIZE);
+	fusion_land_copy_data(bio, at.page,
 			      bio->bi_iter.bi_sector % FUSION_BLOCK_SECTORS << SECTOR_SHIFT);
-	fusion_land_filled(fs, bio, b, first, 1, false);
+	fusion_land_filled(fs, bio, &at, place, false);
 }
 
 /* -- all of it ------------------------------------------------------------------------------- */
@@ -225,8 +255,7 @@ static void fusion_do_land(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion_land_work, work)->fs;
 
-	/* without a lease, the gate may still be open: the timer of its end is late */
-	if (fusion_gate_ready(fs) || (!fusion_gate_may_write(fs) && fusion_gate_wait(fs)))
+	if (fusion_gate_sure(fs))
 		fusion_land_stop(fs);
 	else
 		fusion_land_send(fs, LAND_WORK);
@@ -269,7 +298,8 @@ int fusion_land_append_init(struct fusion *fs)
 	}
 	land->pieces = kvmalloc_array(land->blocks, sizeof(*land->pieces), GFP_KERNEL);
 	land->wq = alloc_ordered_workqueue("fusion-land", WQ_MEM_RECLAIM);
-	return land->pieces && land->wq ? 0 : -ENOMEM;
+	land->fua_wq = alloc_ordered_workqueue("fusion-land-fua", WQ_MEM_RECLAIM);
+	return land->pieces && land->wq && land->fua_wq ? 0 : -ENOMEM;
 }
 
 void fusion_land_append_exit(struct fusion *fs)
@@ -284,6 +314,8 @@ void fusion_land_append_exit(struct fusion *fs)
 	kvfree(land->pieces);
 	if (land->wq)
 		destroy_workqueue(land->wq);
+	if (land->fua_wq)
+		destroy_workqueue(land->fua_wq);
 	kfree(container_of(land->work, struct fusion_land_work, work));
 	if (!land->batch)
 		return;

@@ -8,6 +8,9 @@
 
 #include "dm-fusion-landing.h"
 
+/* Blocks of a write, at most; larger ones go to the slow member at once. */
+#define FUSION_LAND_MOST	16U
+
 /* Batches that are sent to the member at once. */
 #define FUSION_LAND_SENT	2U
 

@@ -56,11 +56,12 @@ u32 fusion_land_journal_blocks(const struct fusion *fs)
 
 /* -- segments that are opened ---------------------------------------------------------------- */
 
+/* A burst of writes gets into those that are there before the next commit. */
 static u32 fusion_land_most_ahead(const struct fusion_land *land)
 {
 	const u32 most = clamp(MOST_BLOCKS_AHEAD / land->blocks, 1U, FUSION_LAND_AHEAD - 1);
 
-	return clamp(land->max / 8, 1U, most);
+	return clamp(land->max / 2, 1U, most);
 }
 
 /*
@@ -77,6 +78,15 @@ static bool fusion_land_may_open(const struct fusion *fs)
 	       land->next_segno < FUSION_MAX_SEGNO && land->ended.seq < FUSION_MAX_COUNTER / 2 &&
 	       land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) &&
 	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast;
+}
+
+bool fusion_land_runs_short(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+
+	return land->next_segno <= land->ended.segno ||
+	       (fusion_land_may_open(fs) &&
+		land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) / 2);
 }
 
 /* The commit under way opens a segment at a place that is free. Both locks held. */

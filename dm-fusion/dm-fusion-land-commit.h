@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct fusion;
+struct fusion_land;
 struct fusion_record;
 
 /* Where a commit is among its records of the log. */
@@ -42,6 +43,9 @@ bool fusion_land_unrecorded(const struct fusion *fs);
 
 /* Have the next commit record all segments. */
 void fusion_land_record_all(struct fusion *fs);
+
+/* Has the next commit to open segments soon? land.lock held as well. */
+bool fusion_land_runs_short(const struct fusion *fs);
 
 /* Before a drain. Return: is there a segment that waits for it? Behind it, these are free. */
 bool fusion_land_drains(struct fusion *fs);

@@ -61,10 +61,13 @@ static void fusion_drain_forget(struct fusion *fs)
 
 /* -- in the background ----------------------------------------------------------------------- */
 
-/* Is more of the log in use than so many eighths? */
+/*
+ * Is more of the log in use than so many eighths? Segments without entries become free with the next
+ * commit, or are ahead of the log.
+ */
 static bool fusion_drain_above(const struct fusion_land *land, u32 eighths)
 {
-	return (u64)READ_ONCE(land->nr) * 8 > (u64)land->max * eighths;
+	return (u64)READ_ONCE(land->nr_filled) * 8 > (u64)land->max * eighths;
 }
 
 static bool fusion_drain_due(struct fusion *fs)
@@ -81,7 +84,7 @@ static bool fusion_drain_due(struct fusion *fs)
 	if (now < land->until_ms)
 		return false;
 	if (fs->mover.slow_asleep && !land->woken)
-		land->woken = fusion_drain_above(land, 5);
+		land->woken = fusion_drain_above(land, 5) || land->pace.pressed;
 	return !fs->mover.slow_asleep || land->woken;
 }
 

@@ -58,10 +58,10 @@ static void fusion_land_ended(struct fusion *fs, const struct fusion_land_batch 
 	fusion_land_summary_begin(fs, seg);
 	fusion_land_mark(land, seg);
 	/* it records where that ends, and opens others */
-	if (land->next_segno > land->ended.segno)
-		fusion_commit_soon(fs);
-	else
+	if (fusion_land_runs_short(fs))
 		fusion_commit_kick(fs);
+	else
+		fusion_commit_soon(fs);
 }
 
 /* Is nothing on its way any more but what waits here? land->lock held. */
@@ -89,7 +89,9 @@ static void fusion_land_give_up(struct fusion *fs)
 		if (i != FUSION_LAND_NONE)
 			fusion_land_mark(land, &land->segment[i]);
 	}
-	land->segment[b->place].failed = b->status != BLK_STS_OK;
+	for (i = 0; i < land->nr_batches; i++)
+		if (fusion_land_nth(land, i)->status)
+			land->segment[fusion_land_nth(land, i)->place].failed = true;
 	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
 	fusion_land_ground(land);
 	land->ended.segno = land->next_segno;

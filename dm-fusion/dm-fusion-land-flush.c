@@ -20,8 +20,9 @@ void fusion_land_flush(struct fusion *fs, struct bio *bio)
 
 	spin_lock_irqsave(&fs->lock, flags);
 	bio_list_add(&fs->land.fua, bio);
+	/* the bio keeps the set, and may end as soon as the lock is dropped */
+	queue_work(fs->land.fua_wq, &fs->land.fua_work);
 	spin_unlock_irqrestore(&fs->lock, flags);
-	queue_work(fs->land.wq, &fs->land.fua_work);
 }
 
 /* Is a flush of the fast member enough? Then the next commit waits for it. fs->lock held. */

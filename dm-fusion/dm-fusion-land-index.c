@@ -157,7 +157,7 @@ void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	land->next[pos] = *bucket;
 	*bucket = pos;
 	land->live[fusion_land_byte(land, pos)] |= 1 << pos % 8;
-	land->segment[pos / land->blocks].nr_live++;
+	land->nr_filled += !land->segment[pos / land->blocks].nr_live++;
 	land->nr_live++;
 	fusion_land_count(land, lext);
 }
@@ -224,7 +224,7 @@ void fusion_land_remove(struct fusion_land *land, u32 pos)
 	*link = land->next[pos];
 	entry->flags = 0;
 	land->live[fusion_land_byte(land, pos)] &= ~(1 << pos % 8);
-	land->segment[pos / land->blocks].nr_live--;
+	land->nr_filled -= !--land->segment[pos / land->blocks].nr_live;
 	land->nr_live--;
 	fusion_land_uncount(land, entry->lext);
 }
@@ -289,12 +289,14 @@ static bool fusion_land_seek(const struct fusion_land *land, u32 lext)
 bool fusion_land_any(struct fusion_land *land, u32 lext, bool committing)
 {
 	unsigned long flags;
-	u32 nr;
+	u32 nr = 0;
 
-	if (!fusion_land_has(land, lext))
+	if (!land->max)
 		return false;
+	/* The lock before the bit: a block may just get into the log, by the word before. */
 	spin_lock_irqsave(&land->lock, flags);
-	nr = fusion_land_counted(land, lext);
+	if (fusion_land_has(land, lext))
+		nr = fusion_land_counted(land, lext);
 	if (nr == FUSION_LAND_NONE) {
 		nr = fusion_land_seek(land, lext);
 		/* and all deaths are durable */

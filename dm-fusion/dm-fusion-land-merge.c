@@ -79,6 +79,14 @@ void fusion_land_merge_exit(struct fusion *fs)
 	kfree(m);
 }
 
+bool fusion_land_busy(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+
+	return land->max && (fusion_pace_any(&land->pace) || !bio_list_empty(&land->fua) ||
+			     READ_ONCE(land->merge->bio));
+}
+
 /* -- the block is read, or written ----------------------------------------------------------- */
 
 /* The bio comes back to the worker. It keeps the set; so nothing follows. */

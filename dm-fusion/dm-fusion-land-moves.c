@@ -83,6 +83,6 @@ void fusion_drain_locked(struct fusion *fs, struct fusion_job *jobs, unsigned in
 	if (!fs->land.max || !fusion_drain_jobs(fs, jobs, nr, true, force, &failed))
 		return;
 	for (i = 0; i < nr; i++)
-		if (jobs[i].started && fusion_drain_has_entries(fs, &jobs[i]))
+		if (jobs[i].started && jobs[i].move.hold && fusion_drain_has_entries(fs, &jobs[i]))
 			jobs[i].outcome = FUSION_FAILED;
 }

@@ -111,7 +111,8 @@ static u64 fusion_pace_update(struct fusion *fs, u64 *total)
 		pace->limit = at + beyond;
 	else
 		pace->limit = min_t(s64, pace->limit, at + free);
-	if (beyond && pace->allowed)
+	/* it was off if nothing became free; so it is until a segment is open */
+	if (beyond && pace->allowed && fs->land.appends)
 		pace->on = true;
 	return free;
 }

@@ -8,9 +8,9 @@
  *  1. Mark live entries (FUSION_LAND_MARKED) that dm-fusion-land-sweep.c chooses. No write may be
  *     over them. From here on, a write to such a block waits until the end of the round.
  *  2. Drain: writes that were sent before have ended.
- *  3. Copy, in the order of the slow member. Blocks that lie side by side on both members are one
- *     copy. Each copy is in an epoch: it has looked at the marks first, so neither the segment nor
- *     the slot is given to anybody else meanwhile (INV2, INV21).
+ *  3. Copy (dm-fusion-land-copy.c), in the order of the slow member. Blocks that lie side by side
+ *     on both members are one copy. Each copy is in an epoch: it has looked at the marks first, so
+ *     neither the segment nor the slot is given to anybody else meanwhile (INV2, INV21).
  *  4. Flush the slow member. Up to here the copies have not made it count as written, so no flush
  *     of a user waits for them: the log still has the blocks.
  *  5. What still has its mark dies. A commit that begins at once records that (INV20).
@@ -35,8 +35,6 @@
 /* Most blocks in a round, and copies under way. */
 #define MOST_BLOCKS	1024U
 #define MOST_COPIES	8U
-/* Most blocks in a copy. */
-#define LONGEST		64U
 /* Entries that die under one lock, and blocks of an extent that are looked for. */
 #define CHUNK		64U
 #define MAX_PAUSE_MS	(3600U * 1000)
@@ -69,19 +67,8 @@ struct block {
 	u32 fate;
 };
 
-/* A copy under way. */
-struct copy {
-	struct fusion *fs;
-	struct fusion_io io;		/* for its epoch alone */
-	struct completion done;
-	u32 first;			/* of the round's blocks */
-	u32 nr;				/* 0: there is none */
-	bool read_failed;
-	bool write_failed;
-};
-
 struct round {
-	struct copy copies[MOST_COPIES];
+	struct fusion_land_copies *copies;
 	struct fusion_drained *counts;
 	u32 nr;
 	struct block block[MOST_BLOCKS];
@@ -195,23 +182,12 @@ static bool fusion_drain_has_mark(const struct fusion *fs, u32 pos)
 	return fs->land.entry[pos].flags == FUSION_LAND_MARKED;
 }
 
-static void fusion_drain_copied(int read_err, unsigned long write_err, void *context)
-{
-	struct copy *copy = context;
-
-	copy->read_failed = read_err;
-	copy->write_failed = write_err;
-	fusion_leave(copy->fs, &copy->io);
-	complete(&copy->done);
-}
-
 /* Copy up to @longest blocks from @first on. Return: how many have been seen to. */
-static u32 fusion_drain_begin(struct fusion *fs, struct round *round, struct copy *copy, u32 first,
-			      u32 longest)
+static u32 fusion_drain_begin(struct fusion *fs, struct round *round,
+			      struct fusion_land_copy *copy, u32 first, u32 longest)
 {
 	const struct block *block = &round->block[first];
 	struct fusion_land *land = &fs->land;
-	struct dm_io_region from, to;
 	unsigned long flags;
 	u32 nr = 0;
 
@@ -232,40 +208,41 @@ static u32 fusion_drain_begin(struct fusion *fs, struct round *round, struct cop
 	if (!nr)
 		return 1;
 
-	copy->fs = fs;
 	copy->first = first;
 	copy->nr = nr;
-	init_completion(&copy->done);
-	from.bdev = fs->dev[FUSION_FAST]->bdev;
-	from.sector = fusion_land_sector(fs, block->pos);
-	from.count = nr * FUSION_BLOCK_SECTORS;
-	to.bdev = fs->dev[FUSION_SLOW]->bdev;
-	to.sector = block->to;
-	to.count = from.count;
-	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_drain_copied, copy);
+	copy->to = block->to;
+	fusion_land_copy_begin(round->copies, copy, fusion_land_sector(fs, block->pos));
 	return nr;
 }
 
-/* Wait for a copy, if there is one. */
-static void fusion_drain_finish(struct fusion *fs, struct round *round, struct copy *copy)
+/* What becomes of the blocks of a copy that has ended. */
+static enum fate fusion_drain_fate(struct fusion *fs, const struct fusion_land_copy *copy)
 {
+	if (copy->fate == FUSION_COPY_WRITTEN)
+		return COPIED;
+	fusion_member_failed(fs, copy->fate == FUSION_COPY_UNREAD ? FUSION_FAST : FUSION_SLOW);
+	return copy->nr > 1 ? DOUBTED : FAILED;
+}
+
+/* Wait for the oldest copy. Return: was there one? */
+static bool fusion_drain_finish(struct fusion *fs, struct round *round)
+{
+	const struct fusion_land_copy *copy = fusion_land_copy_ended(round->copies);
 	enum fate fate;
 	u32 i;
 
-	if (!copy->nr)
-		return;
-	wait_for_completion(&copy->done);
-	if (copy->read_failed)
-		fusion_member_failed(fs, FUSION_FAST);
-	if (copy->write_failed)
-		fusion_member_failed(fs, FUSION_SLOW);
-	fate = !copy->read_failed && !copy->write_failed ? COPIED : copy->nr > 1 ? DOUBTED : FAILED;
-	for (i = copy->first; i < copy->first + copy->nr; i++)
-		round->block[i].fate = fate;
-	if (fate == COPIED)
-		fusion_pace_credit(fs, copy->nr);
-	copy->nr = 0;
+	if (!copy)
+		return false;
+	/* nothing is known of what was not tried */
+	if (copy->fate != FUSION_COPY_SHUT) {
+		fate = fusion_drain_fate(fs, copy);
+		for (i = copy->first; i < copy->first + copy->nr; i++)
+			round->block[i].fate = fate;
+		if (fate == COPIED)
+			fusion_pace_credit(fs, copy->nr);
+	}
 	fusion_mover_tick(fs);
+	return true;
 }
 
 bool fusion_drain_quiet(struct fusion *fs)
@@ -289,22 +266,28 @@ static bool fusion_drain_may_go_on(struct fusion *fs, const struct fusion_force 
 static void fusion_drain_copy(struct fusion *fs, struct round *round, enum fate fate, u32 longest,
 			      const struct fusion_force *force, enum fusion_drain_way way)
 {
-	const u32 most = round_copies[way];
-	u32 i = 0, next = 0;
+	struct fusion_land_copy *copy;
+	struct blk_plug plug;
+	u32 i = 0;
 
+	blk_start_plug(&plug);
 	while (i < round->nr) {
 		if (round->block[i].fate != fate) {
 			i++;
 			continue;
 		}
-		fusion_drain_finish(fs, round, &round->copies[next]);
+		copy = fusion_land_copy_next(round->copies);
+		if (!copy) {
+			fusion_drain_finish(fs, round);
+			continue;
+		}
 		if (!fusion_drain_may_go_on(fs, force, way))
 			break;
-		i += fusion_drain_begin(fs, round, &round->copies[next], i, longest);
-		next = (next + 1) % most;
+		i += fusion_drain_begin(fs, round, copy, i, longest);
 	}
-	for (i = 0; i < most; i++)
-		fusion_drain_finish(fs, round, &round->copies[i]);
+	while (fusion_drain_finish(fs, round))
+		;
+	blk_finish_plug(&plug);
 }
 
 /* -- step 5 ---------------------------------------------------------------------------------- */
@@ -365,7 +348,7 @@ static void fusion_drain_steps(struct fusion *fs, struct round *round,
 	fs->mover.look_usable = false;
 	fusion_drain(fs);
 	sort(round->block, round->nr, sizeof(*round->block), fusion_drain_compare, NULL);
-	fusion_drain_copy(fs, round, TAKEN, LONGEST, force, way);
+	fusion_drain_copy(fs, round, TAKEN, fusion_land_copies_longest(round->copies), force, way);
 	fusion_drain_copy(fs, round, DOUBTED, 1, force, way);
 	for (i = 0; i < round->nr; i++)
 		copied |= round->block[i].fate == COPIED;
@@ -388,6 +371,33 @@ static void fusion_drain_judge(struct fusion_land *land, const struct fusion_dra
 	land->retry_ms = fusion_now_ms() + land->pause_ms;
 }
 
+static void fusion_drain_free(struct round *round)
+{
+	if (round && round->copies)
+		fusion_land_copies_free(round->copies);
+	kvfree(round);
+}
+
+/* All that it needs, before any write has to wait for it. */
+static struct round *fusion_drain_alloc(struct fusion *fs, u32 most,
+					const struct fusion_force *force,
+					enum fusion_drain_way way)
+{
+	/* in the background, there is another time */
+	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN | (force ? 0 : __GFP_NORETRY);
+	struct round *round = kvzalloc(sizeof(*round), gfp);
+
+	if (!round)
+		return NULL;
+	/* a copy has blocks of one segment, behind a header */
+	round->copies = fusion_land_copies_alloc(fs, round_copies[way],
+						 min(most, fs->land.blocks - 1), gfp);
+	if (round->copies)
+		return round;
+	fusion_drain_free(round);
+	return NULL;
+}
+
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
 		       enum fusion_drain_way way, struct fusion_drained *counts)
 {
@@ -397,8 +407,7 @@ int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *fo
 	/* before any write has to wait for the round */
 	if (fusion_gate_ready(fs))
 		return -EIO;
-	/* in the background, there is another time */
-	round = kvzalloc(sizeof(*round), GFP_NOIO | __GFP_NOWARN | (force ? 0 : __GFP_NORETRY));
+	round = fusion_drain_alloc(fs, round_blocks[way], force, way);
 	if (!round)
 		return -ENOMEM;
 	round->counts = counts;
@@ -406,7 +415,7 @@ int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *fo
 	counts->taken = round->nr;
 	fusion_drain_steps(fs, round, force, way);
 	fusion_drain_judge(&fs->land, counts);
-	kvfree(round);
+	fusion_drain_free(round);
 	return 0;
 }
 
@@ -418,12 +427,12 @@ int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, b
 	u32 block = 0;
 
 	*counts = (struct fusion_drained){ };
-	round = kvmalloc(sizeof(*round), GFP_NOIO | __GFP_NOWARN | (force ? 0 : __GFP_NORETRY));
+	round = fusion_drain_alloc(fs, MOST_BLOCKS, force, FUSION_DRAIN_BESIDE);
 	if (!round)
 		return -ENOMEM;
-	while (i < nr && !fusion_gate_ready(fs)) {
-		memset(round, 0, sizeof(*round));
-		round->counts = counts;
+	round->counts = counts;
+	while (i < nr && !READ_ONCE(fs->mover.stopping) && !fusion_gate_ready(fs)) {
+		round->nr = 0;
 		do {
 			fusion_drain_take_extent(fs, round, lexts[i], &block);
 			if (block < fs->land.blocks)
@@ -434,6 +443,6 @@ int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, b
 		fusion_drain_steps(fs, round, force, FUSION_DRAIN_BESIDE);
 	}
 	fusion_drain_judge(&fs->land, counts);
-	kvfree(round);
+	fusion_drain_free(round);
 	return i < nr ? -EIO : 0;
 }

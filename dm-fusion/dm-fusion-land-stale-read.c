@@ -57,6 +57,7 @@ static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_st
 		return 0;
 	}
 	place->segno = list->segno;
+	place->key = list->key;
 	place->sum = list->sum;
 	place->copy = copy;
 	return 0;

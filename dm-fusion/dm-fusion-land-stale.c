@@ -46,6 +46,7 @@ static void fusion_stale_counts(struct fusion_stale *s)
 		if (!place->written)
 			continue;
 		place->segno = s->taken[i].segno;
+		place->key = s->taken[i].key;
 		place->sum = s->taken[i].sum;
 		place->copy = !place->copy;
 		place->again = false;
@@ -99,6 +100,7 @@ static bool fusion_stale_differs(const struct fusion_stale *s, u32 i)
 	const struct fusion_stale_place *place = &s->place[i];
 
 	return place->again || place->segno != s->taken[i].segno ||
+	       place->key != s->taken[i].key ||
 	       memcmp(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->view.live, i),
 		      s->fs->land.bitmap_bytes);
 }

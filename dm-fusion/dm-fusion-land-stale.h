@@ -27,6 +27,7 @@ struct fusion;
 /**
  * struct fusion_stale_place - a list
  * @segno: segment of the copy that counts; 0: it is empty
+ * @key: of that segment: its number may be that of one of an earlier log
  * @sum: of its blocks, as in the head
  * @copy: where it is
  * @again: a run that was cut short has written the other copy, so the next run has to
@@ -34,6 +35,7 @@ struct fusion;
  */
 struct fusion_stale_place {
 	u64 segno;
+	u64 key;
 	u32 sum;
 	u8 copy;
 	bool again : 1;

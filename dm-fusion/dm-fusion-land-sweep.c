@@ -139,7 +139,8 @@ static u32 fusion_sweep_all(struct fusion *fs, struct choice *c)
 	*c->counts = (struct fusion_drained){ };
 	for (first = 0; first < land->max * land->blocks; first += min(CHUNK, land->blocks)) {
 		/* for a hint: it has entries only from the end of a batch on */
-		if (!READ_ONCE(land->segment[first / land->blocks].nr_live))
+		if (!READ_ONCE(land->segment[first / land->blocks].nr_live) ||
+		    READ_ONCE(land->segment[first / land->blocks].segno) >= c->end)
 			continue;
 		spin_lock_irq(&fs->lock);
 		spin_lock_irqsave(&land->lock, flags);

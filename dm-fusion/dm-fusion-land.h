@@ -195,6 +195,7 @@ struct fusion_land_segment {
  * @broken: one could not be written: no block gets into the log any more
  * @failed: the block of its header, until a commit has said that it is void; or 0
  * @nr_live: number of these
+ * @nr_filled: segments that have any
  * @view: a view that is being taken, or was; or NULL
  *
  * Under @lock and fs->lock, to read any of both:
@@ -228,8 +229,9 @@ struct fusion_land_segment {
  * @pieces: scratch of the worker: a position for each block of an extent
  * @fua: writes with FUA that have got into the log, and wait for a flush; under fs->lock
  * @fua_work: that flush
+ * @fua_wq: queue of @fua_work: no batch waits for a flush
  * @work: sends batches that could not be sent at once, and writes summaries
- * @wq: queue of @work and @fua_work
+ * @wq: queue of @work
  *
  * The mover's:
  * @uncopied: as @live, of positions that could not be copied; it may have some of entries that died
@@ -279,6 +281,7 @@ struct fusion_land {
 	bool broken;
 	u64 failed;
 	u32 nr_live;
+	u32 nr_filled;
 	struct fusion_land_view *view;
 	struct fusion_land_segment *segment;
 	u8 *killed;
@@ -308,6 +311,7 @@ struct fusion_land {
 	u32 *pieces;
 	struct bio_list fua;
 	struct work_struct fua_work;
+	struct workqueue_struct *fua_wq;
 	struct work_struct *work;
 	struct workqueue_struct *wq;
 

@@ -183,6 +183,7 @@ int fusion_replica_write_super(struct fusion *fs)
 	int r;
 
 	fusion_take_kept(fs, &rep->next);
+	fusion_sb_take_landing(&rep->next, &fs->sb);
 	rep->unsure = true;
 	rep->marked |= rep->next.flags & FUSION_SB_CLEAN;
 	r = fusion_super_write(fs, &rep->log, &rep->next);

@@ -97,8 +97,9 @@ int fusion_resize_plan(struct fusion *fs, char **error)
 
 bool fusion_resize_expected(const struct fusion *fs, const struct fusion_sb *fast)
 {
-	/* the slow member does not know of them, so they are no part of the layout */
-	if (fast->landing_slots != fs->sb.landing_slots)
+	/* the slow member need not know of them, so they are no part of the layout */
+	if (fast->landing_slots != fs->sb.landing_slots ||
+	    fast->stale_places != fs->sb.stale_places || fast->stale_start != fs->sb.stale_start)
 		return false;
 	if (!fs->grows && !fs->shrinks)
 		return fusion_sb_same_member(fast, &fs->sb);

@@ -364,10 +364,14 @@ void fusion_do_deferred(struct work_struct *work)
 
 		blk_start_plug(&plug);
 		while ((bio = bio_list_pop(&bios))) {
-			if (fusion_io(bio)->whole)
-				fusion_process_whole(fs, bio);
-			else
+			if (!fusion_io(bio)->whole) {
 				fusion_process_bio(fs, bio);
+				continue;
+			}
+			/* it may take long, and blocks that have a place must not wait for that */
+			if (fs->land.max)
+				fusion_land_push(fs);
+			fusion_process_whole(fs, bio);
 		}
 		/* the blocks of these share a header */
 		if (fs->land.max)

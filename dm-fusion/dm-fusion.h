@@ -188,8 +188,8 @@
  *			in flight to the fast member
  *	txns.reclaim_work	a drain
  *	worker.work	memory pools only
- *	land.work	nothing else; a drain waits for it, as bios in batches do. land.fua_work, which
- *			flushes the fast member, has the same queue
+ *	land.work	nothing else; a drain waits for it, as bios in batches do
+ *	land.fua_work	nothing else
  *	land.pace.work	nothing: it lets writes go on that wait for the drain
  *	stale.work	nothing else
  *	replica.work	a commit

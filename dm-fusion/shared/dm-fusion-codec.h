@@ -139,7 +139,7 @@ struct fusion_sb {
 	u64 shadows_at;			/* see fusion_sb_shadows_exact(); else 0 as found */
 	u64 point;			/* zero without FUSION_INCOMPAT_SHADOW */
 	u32 landing_slots;		/* zero unless fusion_sb_keeps_landing() */
-	u32 stale_places;		/* zero without FUSION_INCOMPAT_LANDING, or there is none */
+	u32 stale_places;		/* also without a landing log; zero: there is no stale list */
 	u64 stale_start;		/* the same; block on the slow member */
 };
 
@@ -502,6 +502,9 @@ bool fusion_sb_resized_from(const struct fusion_sb *sb, const struct fusion_sb *
  * member.
  */
 void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from);
+
+/* Have the slow member's superblock tell of the landing log and stale list as the fast one does. */
+void fusion_sb_take_landing(struct fusion_sb *slow, const struct fusion_sb *fast);
 
 /* Pack @sb, with checksum, into the FUSION_BLOCK_SIZE bytes to be written at @blocknr. */
 void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block);

@@ -322,16 +322,24 @@ static const char *fusion_check_slow_layout(const struct fusion_sb *sb, u64 sect
 	return NULL;
 }
 
+/* Segments that the journal can keep track of. */
+static u32 fusion_landing_recorded(const struct fusion_sb *sb)
+{
+	const u32 each = FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(sb, FUSION_OP_SEGMENT);
+
+	return sb->journal_blocks[FUSION_FAST] / 16 * each / 2;
+}
+
 /* Is the number of slots that are kept for the landing log possible? */
 static bool fusion_landing_valid(const struct fusion_sb *sb)
 {
-	/* without a stale list, nobody knows which blocks are stale if the fast member is lost */
+	/* the list stays if the log is turned off, or the fast member becomes smaller after that */
 	if (!sb->stale_places != !sb->stale_start ||
-	    sb->stale_places > fusion_landing_limit(sb))
+	    sb->stale_places > fusion_landing_recorded(sb))
 		return false;
 	if (!fusion_sb_keeps_landing(sb))
 		return !sb->landing_slots;
-	if (sb->stale_places && sb->stale_places != sb->landing_slots)
+	if (sb->stale_places && sb->landing_slots > sb->stale_places)
 		return false;
 	return sb->landing_slots && sb->landing_slots <= fusion_landing_limit(sb);
 }
@@ -385,6 +393,14 @@ void fusion_sb_take_geometry(struct fusion_sb *sb, const struct fusion_sb *from)
 	sb->peer_sectors = fusion_sb_dev_sectors(from, !sb->role);
 }
 
+void fusion_sb_take_landing(struct fusion_sb *slow, const struct fusion_sb *fast)
+{
+	slow->incompat = (slow->incompat & ~FUSION_INCOMPAT_LANDING) |
+			 (fast->incompat & FUSION_INCOMPAT_LANDING);
+	slow->stale_places = fast->stale_places;
+	slow->stale_start = fast->stale_start;
+}
+
 bool fusion_same_layout(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	return !memcmp((const void *)a + LAYOUT_START, (const void *)b + LAYOUT_START,
@@ -420,7 +436,5 @@ u32 fusion_open_limit(const struct fusion_sb *sb)
 
 u32 fusion_landing_limit(const struct fusion_sb *sb)
 {
-	const u32 each = FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(sb, FUSION_OP_SEGMENT);
-
-	return min(sb->nr_fast_slots / 2, sb->journal_blocks[FUSION_FAST] / 16 * each / 2);
+	return min(sb->nr_fast_slots / 2, fusion_landing_recorded(sb));
 }

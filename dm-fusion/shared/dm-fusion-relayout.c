@@ -21,6 +21,8 @@ static u64 fusion_map_room(const struct fusion_sb *sb, enum fusion_dev dev)
 	u64 end = dev == FUSION_FAST ? sb->heat_start :
 		  (u64)sb->slow_first_slot * sb->extent_sectors / FUSION_BLOCK_SECTORS;
 
+	if (dev == FUSION_SLOW && sb->stale_places)
+		end = sb->stale_start;
 	return min(start[1] - start[0], end - start[1]);
 }
 
@@ -158,6 +160,13 @@ int fusion_sb_shrink(struct fusion_sb *sb, u64 fast_sectors, u64 slow_sectors, u
 
 /* -- a set that was resized ------------------------------------------------------------------ */
 
+/* A version that does not know of the stale list leaves zeros in the superblocks that it writes. */
+static bool fusion_sb_same_list(const struct fusion_sb *a, const struct fusion_sb *b)
+{
+	return !a->stale_places || !b->stale_places ||
+	       (a->stale_places == b->stale_places && a->stale_start == b->stale_start);
+}
+
 bool fusion_sb_same_places(const struct fusion_sb *a, const struct fusion_sb *b)
 {
 	return a->extent_sectors == b->extent_sectors &&
@@ -166,7 +175,7 @@ bool fusion_sb_same_places(const struct fusion_sb *a, const struct fusion_sb *b)
 	       !memcmp(a->map_start, b->map_start, sizeof(a->map_start)) &&
 	       a->heat_start == b->heat_start && a->fast_data_start == b->fast_data_start &&
 	       a->slow_first_slot == b->slow_first_slot &&
-	       a->stale_places == b->stale_places && a->stale_start == b->stale_start;
+	       fusion_sb_same_list(a, b);
 }
 
 bool fusion_sb_within(const struct fusion_sb *sb, const struct fusion_sb *other)

@@ -141,10 +141,8 @@ void fusion_sb_pack(const struct fusion_sb *sb, u64 blocknr, void *block)
 		*(__le64 *)(block + FUSION_POINT_OFFSET) = cpu_to_le64(sb->point);
 	if (fusion_sb_keeps_landing(sb))
 		*(__le32 *)(block + FUSION_LANDING_OFFSET) = cpu_to_le32(sb->landing_slots);
-	if (sb->incompat & FUSION_INCOMPAT_LANDING) {
-		*(__le32 *)(block + FUSION_STALE_PLACES_OFFSET) = cpu_to_le32(sb->stale_places);
-		*(__le64 *)(block + FUSION_STALE_START_OFFSET) = cpu_to_le64(sb->stale_start);
-	}
+	*(__le32 *)(block + FUSION_STALE_PLACES_OFFSET) = cpu_to_le32(sb->stale_places);
+	*(__le64 *)(block + FUSION_STALE_START_OFFSET) = cpu_to_le64(sb->stale_start);
 	if (fusion_sb_shadows_exact(sb))
 		*(__le64 *)(block + FUSION_SHADOWS_OFFSET) = cpu_to_le64(sb->shadows_at);
 	fusion_block_seal(sb, FUSION_MAGIC_SUPER, blocknr, block);
@@ -220,12 +218,10 @@ static void fusion_sb_from_disk(const struct fusion_super *d, struct fusion_sb *
 	if (fusion_sb_keeps_landing(sb))
 		sb->landing_slots = le32_to_cpu(*(const __le32 *)((const void *)d +
 								  FUSION_LANDING_OFFSET));
-	if (sb->incompat & FUSION_INCOMPAT_LANDING) {
-		sb->stale_places = le32_to_cpu(*(const __le32 *)((const void *)d +
-								 FUSION_STALE_PLACES_OFFSET));
-		sb->stale_start = le64_to_cpu(*(const __le64 *)((const void *)d +
-								FUSION_STALE_START_OFFSET));
-	}
+	sb->stale_places = le32_to_cpu(*(const __le32 *)((const void *)d +
+							 FUSION_STALE_PLACES_OFFSET));
+	sb->stale_start = le64_to_cpu(*(const __le64 *)((const void *)d +
+							FUSION_STALE_START_OFFSET));
 	sb->shadows_at = le64_to_cpu(*(const __le64 *)((const void *)d + FUSION_SHADOWS_OFFSET));
 	if (!fusion_sb_shadows_exact(sb))
 		sb->shadows_at = 0;

@@ -231,10 +231,11 @@ static int fusion_stale_read(const struct fusion_stale_scan *scan, u32 copy, u32
 		if (!seen->run) {
 			seen->run = list.run;
 			seen->segno = list.segno;
+			seen->key = list.key;
 			seen->total = list.total;
 		}
 		if (list.run != seen->run || list.segno != seen->segno ||
-		    list.total != seen->total)
+		    list.key != seen->key || list.total != seen->total)
 			return -ENODATA;
 		seen->sum += list.sum;
 		if (told)

@@ -128,6 +128,7 @@ void fusion_stale_entry(const void *block, u32 i, struct fusion_stale_entry *ent
 struct fusion_stale_seen {
 	u64 run;
 	u64 segno;
+	u64 key;
 	u32 sum;
 	u32 total;
 };

@@ -66,7 +66,8 @@ static void check_accepted(const uint8_t *data, u64 blocknr, unpack_fn unpack)
 	PROMISED(!memcmp(&other.transit, &sb.transit, sizeof(sb.transit)));
 	PROMISED(other.generation == sb.generation && other.nr_lexts == sb.nr_lexts &&
 		 other.fast_data_start == sb.fast_data_start &&
-		 other.replay_seq == sb.replay_seq && other.landing_slots == sb.landing_slots);
+		 other.replay_seq == sb.replay_seq && other.landing_slots == sb.landing_slots &&
+		 other.stale_places == sb.stale_places && other.stale_start == sb.stale_start);
 
 	why = NULL;
 	err = fusion_sb_match(&sb, fuzz_sb(FUSION_SLOW), &why);

@@ -84,8 +84,8 @@ test_idle() {
 	small --seconds 1 >/dev/null
 	within 20 "the log is empty" log_is blocks -eq 0
 	verified
-	# and its slots go back to first writes
-	within 20 "segments are free" log_is segments -le 6
+	# and half of it is open ahead, besides the one that is being filled
+	within 20 "segments are free" log_is segments -le 18
 }
 
 # io: how much I/O of any kind the slow member has had

@@ -98,8 +98,8 @@ test_off_and_on() {
 	good fusionctl landing land
 	shows "land: has a landing log of 12M, with 0B in it"
 	scatter 2
-	expect 5 "land: is open, and its landing log can only change while it is closed; run \
-fusionctl drain land first" fusionctl landing land 0
+	expect 5 "land: is open, and its landing log can only change while it is closed; unmount \
+it, run fusionctl drain land, and close it first" fusionctl landing land 0
 	good fusionctl close land
 	expect 3 "land: cannot be given another landing log while it has 80K in its landing log; \
 open it, run fusionctl drain land, and close it" fusionctl landing land 0
@@ -118,16 +118,30 @@ open it, run fusionctl drain land, and close it" fusionctl landing land 0
 	scatter 3
 	scattered
 	good fusionctl close land
-	expect 3 "land: has room for a landing log of only 12M beside its extents; open it, and \
-run fusionctl shrink land --landing 14M first" fusionctl landing land 14M
+	expect 3 "land: has a list for a landing log of only 12M on its slow member, as the set \
+was created; choose at most that" fusionctl landing land 14M
 	good fusionctl landing land 8M --json
-	json '.old_bytes, .bytes, .open' $'0\n8388608\nfalse'
+	json '.old_bytes, .bytes, .open, .stale_list' $'0\n8388608\nfalse\ntrue'
 	good fusionctl check land
 	good fusionctl open land
 	scattered
 	scatter 4
 	logged .blocks 20
 	scattered
+	good fusionctl drain land
+	good fusionctl close land
+	good fusionctl landing land 12M
+	shows "land: has a landing log of 12M; if the fast member is lost, "
+	good fusionctl check land
+	good fusionctl open land
+	scatter 5
+	logged .blocks 20
+	scattered
+	good fusionctl landing land --json
+	json '.bytes, .open, .stale_list' $'12582912\ntrue\ntrue'
+	good fusionctl close land
+	good fusionctl check land
+	same "lines about the list" "$(grep -c "has no list" "$TMP/out")" 0
 }
 
 # A set without room for one shrinks before.
@@ -144,14 +158,22 @@ test_make_room() {
 	expect 3 "land: has room for that landing log already; close it, and run fusionctl \
 landing land 12M" fusionctl shrink land --landing 12M --yes
 	good fusionctl close land
+	expect 3 "land: has room for a landing log of only 12M beside its extents; open it, and \
+run fusionctl shrink land --landing 14M first" fusionctl landing land 14M
+	good fusionctl landing land 12M --dry-run
+	shows "land: its slow member has no list of the blocks that are newer in the log: "
 	good fusionctl landing land 12M
 	shows "land: has a landing log of 12M; if the fast member is lost, "
+	shows "land: its slow member has no list of the blocks that are newer in the log: "
 	good fusionctl check land
+	shows "land has no list of these blocks on the slow member: "
 	good fusionctl open land
 	good fusionctl demote land 0-63
 	scatter 2
 	logged .blocks 20
 	scattered
+	good fusionctl landing land --json
+	json .stale_list false
 }
 
 # Verbs that do not care, or only if the log is empty.
@@ -198,7 +220,7 @@ test_without() {
 
 # What the kernel cannot do with a log is refused before.
 test_refused() {
-	local rest="while it has a landing log; run fusionctl drain land, close it, and run \
+	local rest="while it has a landing log; unmount it, run fusionctl drain land, close it, and run \
 fusionctl landing land 0"
 	landing_set 12M
 	expect 3 "land: cannot grow $rest" fusionctl grow land

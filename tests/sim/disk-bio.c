@@ -122,6 +122,19 @@ static u64 hold(const struct sim_disk *d, const struct bio *bio)
 	return world->now_ns + 1000000ULL * rnd_below(&world->rng, world->late_ms);
 }
 
+/* The same for the read that is to take long. */
+static u64 stall(const struct sim_disk *d, const struct bio *bio)
+{
+	const u64 ms = world->stall_ms;
+	u32 where;
+
+	if (!ms || d->role != FUSION_FAST || bio_op(bio) != REQ_OP_READ ||
+	    disk_locate(d, bio->bi_iter.bi_sector, bio_sectors(bio), &where))
+		return 0;
+	world->stall_ms = 0;
+	return world->now_ns + 1000000ULL * ms;
+}
+
 void sim_disk_submit(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -143,7 +156,7 @@ void sim_disk_submit(struct bio *bio)
 	bio->entry = NULL;
 	bio->snap = d->completed;
 	bio->delay = sim_delay();
-	bio->held_ns = hold(d, bio);
+	bio->held_ns = max(hold(d, bio), stall(d, bio));
 	if (d->fault_kinds & SIM_FAULT_BARE && bio->bi_opf & REQ_PREFLUSH)
 		bio->delay += rnd_below(&world->rng, 1 << rnd_below(&world->rng, 8));
 	bio->flushed = !(bio->bi_opf & REQ_PREFLUSH);

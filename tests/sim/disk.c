@@ -269,6 +269,9 @@ void sim_disk_format(struct sim_disk *d, const struct fusion_sb *fast, const u32
 	memset32(none, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
 	if (d->role == FUSION_SLOW)
 		fusion_sb_for_slow(fast, &sb);
+	/* as if power had failed while an older version turned the log off */
+	if (d->role == FUSION_SLOW && d->stamp[0] & 1)
+		sb.incompat &= ~FUSION_INCOMPAT_LANDING;
 	if (words)
 		sb.incompat |= FUSION_INCOMPAT_DAMAGED;
 	for (i = 0; i < sb.map_blocks; i++) {

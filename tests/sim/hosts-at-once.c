@@ -186,6 +186,67 @@ static void dies_as_it_is_claimed(void *arg)
 	}
 }
 
+/* Drains the log, as far as it may. */
+static void drain_it(void *arg)
+{
+	struct actor *a = arg;
+
+	sim_dev_message(a->h->dev[a->host], "drain");
+	leave(a->h);
+}
+
+/* Another machine writes the block of the first one, and has it on the slow disk. */
+static void write_over(struct hosts *h, unsigned int host)
+{
+	u64 stamps[FUSION_BLOCK_SECTORS];
+	unsigned int i;
+
+	h->stamp++;
+	for (i = 0; i < FUSION_BLOCK_SECTORS; i++)
+		stamps[i] = h->stamp;
+	must(sim_dev_io(h->dev[host], REQ_OP_WRITE | REQ_FUA, 0, FUSION_BLOCK_SECTORS, stamps),
+	     "write over what was another machine's");
+	h->tried[0] = h->stamp;
+	h->durable[0] = h->stamp;
+	must(sim_dev_message(h->dev[host], "drain"), "drain");
+}
+
+/*
+ * A block of the log is read for the drain, and the fast disk stalls. Before the read ends, the
+ * lease does, and another machine has taken the set, and written that block.
+ */
+static void taken_in_a_drain(void *arg)
+{
+	struct hosts *h = arg;
+	struct actor one = { h, 0 };
+	struct fusion *fs;
+
+	if (!h->setup->sb.landing_slots)
+		return;
+	hosts_begin(h);
+	open_soon(h, 0, "open");
+	fs = fs_of(h->dev[0]);
+	must(write_as(h, 0, REQ_FUA), "write");
+	h->running = 1;
+	world->stall_ms = 3600000;
+	sim_spawn("drain", drain_it, &one);
+	while (h->running && world->stall_ms)
+		msleep(20);
+	/* half of the time, so does the timer that shuts its gate */
+	if (rnd_below(&world->rng, 2))
+		cancel_delayed_work_sync(&fs->heart.gate_work);
+	fusion_replica_pause(fs);
+	cancel_delayed_work_sync(&fs->heart.work);
+	open_soon(h, 1, "open what stands still");
+	write_over(h, 1);
+	wait_event(h->wait, !h->running);
+	world->stall_ms = 0;
+	close_as(h, 0);
+	close_as(h, 1);
+	hosts_end(h);
+}
+
 const scene_fn scenes_at_once[] = {
-	all_at_once, all_at_once_and_late, taken_as_it_wakes, dies_as_it_is_claimed, NULL,
+	all_at_once, all_at_once_and_late, taken_as_it_wakes, dies_as_it_is_claimed,
+	taken_in_a_drain, NULL,
 };

@@ -187,7 +187,7 @@ void check_landing(const void *private, unsigned long **taken)
 {
 	const struct fusion *fs = private;
 	const struct fusion_land *land = &fs->land;
-	u32 i, nr = 0, dirty = 0, chained = 0, live = 0, pos;
+	u32 i, nr = 0, dirty = 0, filled = 0, chained = 0, live = 0, pos;
 
 	for (i = 0; i < land->max; i++) {
 		if (land->segment[i].state == FUSION_LAND_UNUSED)
@@ -195,11 +195,12 @@ void check_landing(const void *private, unsigned long **taken)
 		nr++;
 		dirty += land->segment[i].dirty;
 		live += land->segment[i].nr_live;
+		filled += !!land->segment[i].nr_live;
 		check_segment(fs, i, taken);
 	}
-	if (nr != land->nr || dirty != land->dirty)
-		sim_fail("landing log: %u segments, %u of them dirty; %u and %u counted", nr,
-			 dirty, land->nr, land->dirty);
+	if (nr != land->nr || dirty != land->dirty || filled != land->nr_filled)
+		sim_fail("landing log: %u segments, %u of them dirty, %u filled; %u, %u, %u counted",
+			 nr, dirty, filled, land->nr, land->dirty, land->nr_filled);
 	for (i = 0; i < 1U << land->hash_bits && land->max; i++)
 		for (pos = land->bucket[i]; pos != FUSION_LAND_NONE; pos = land->next[pos])
 			chained++;

@@ -266,6 +266,10 @@ void check_at_rest(const void *private)
 	if (fs->land.nr_batches)
 		sim_fail("nothing is under way, and there are %u batches of the landing log",
 			 fs->land.nr_batches);
+	/* of this opening: it tells of the log if the fast member is lost */
+	if (!fs->read_only && fs->replica.sb.epoch == fs->sb.epoch &&
+	    (fs->replica.sb.incompat ^ fs->sb.incompat) & FUSION_INCOMPAT_LANDING)
+		sim_fail("the slow superblock does not tell of the landing log");
 	sim_preempt_left = left;
 }
 

@@ -389,7 +389,9 @@ void landed_empty(const struct setup *s, u32 nr)
 	const u32 first = s->sb.slow_first_slot;
 	u32 i;
 
+	memset(had, 0, sizeof(had));
 	landed_raw_forget();
+	logs = true;
 	mk->sb = &s->sb;
 	memset32(mk->words, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
 	for (i = 0; i < nr; i++)

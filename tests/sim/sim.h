@@ -83,6 +83,7 @@ struct sim_world {
 	u32 delay_mask;			/* how rarely a task is passed over: 2^n - 1 */
 	bool heart_failed;		/* a set has gone read-only because of that */
 	u32 late_ms;			/* the block of the heartbeat may take so long */
+	u32 stall_ms;			/* the next read of data from the fast disk takes so long */
 	int preempt_left;		/* while a nested world runs */
 
 	struct sim_disk *disk[SIM_MAX_DISKS];	/* the third one may be NULL */

@@ -414,15 +414,15 @@ static inline void image_map_files(struct image *im)
 	}
 }
 
-/* A new set. */
-static inline void image_format(struct image *im, u64 seed, u64 fast_sectors, u64 slow_sectors)
+/* A new set, with a landing log of so many slots, and a stale list. */
+static inline void image_format_log(struct image *im, u64 seed, u64 fast, u64 slow, u32 slots)
 {
 	struct fusion_sb *sb = &im->side[FUSION_FAST].sb;
-	u32 total;
+	struct fusion_misfit misfit;
 
 	memset(im, 0, sizeof(*im));
 	im->seed = seed;
-	example_sb(sb, fast_sectors, slow_sectors, FUSION_MIN_EXTENT_SECTORS);
+	example_sb(sb, fast, slow, FUSION_MIN_EXTENT_SECTORS);
 	sb->compat = 0;
 	sb->ro_compat = 0;
 	sb->generation = 1;
@@ -433,17 +433,17 @@ static inline void image_format(struct image *im, u64 seed, u64 fast_sectors, u6
 	sb->replay_seq = 1;
 	sb->replay_txn = 1;
 	sb->replay_csum = 0;
+	REQUIRE(!fusion_sb_plan_landing(sb, slots, &misfit));
 	fusion_sb_for_slow(sb, &im->side[FUSION_SLOW].sb);
-	im->bytes[FUSION_FAST] = fast_sectors << 9;
-	im->bytes[FUSION_SLOW] = slow_sectors << 9;
+	im->bytes[FUSION_FAST] = fast << 9;
+	im->bytes[FUSION_SLOW] = slow << 9;
 	image_map_files(im);
 
-	total = sb->nr_lexts;
-	im->word = malloc(total * sizeof(*im->word));
-	im->before = malloc(total * sizeof(*im->word));
-	im->bitmap = calloc(total, sizeof(*im->bitmap));
-	im->changed = calloc(total, sizeof(*im->changed));
-	im->shadow = calloc(total, sizeof(*im->shadow));
+	im->word = malloc(sb->nr_lexts * sizeof(*im->word));
+	im->before = malloc(sb->nr_lexts * sizeof(*im->word));
+	im->bitmap = calloc(sb->nr_lexts, sizeof(*im->bitmap));
+	im->changed = calloc(sb->nr_lexts, sizeof(*im->changed));
+	im->shadow = calloc(sb->nr_lexts, sizeof(*im->shadow));
 	im->slow_used = calloc(sb->nr_slow_slots, sizeof(bool));
 	im->fast_used = calloc(sb->nr_fast_slots, sizeof(bool));
 	for (int dev = 0; dev < 2; dev++) {
@@ -452,7 +452,7 @@ static inline void image_format(struct image *im, u64 seed, u64 fast_sectors, u6
 		im->content[dev] = malloc(n);
 		memset(im->content[dev], 0xff, n);
 	}
-	for (u32 i = 0; i < total; i++)
+	for (u32 i = 0; i < sb->nr_lexts; i++)
 		im->word[i] = FUSION_WORD_UNMAPPED;
 	for (int dev = 1; dev >= 0; dev--) {
 		struct image_side *s = &im->side[dev];
@@ -464,6 +464,11 @@ static inline void image_format(struct image *im, u64 seed, u64 fast_sectors, u6
 		s->sb.generation = 2;
 		image_super(im, dev);
 	}
+}
+
+static inline void image_format(struct image *im, u64 seed, u64 fast_sectors, u64 slow_sectors)
+{
+	image_format_log(im, seed, fast_sectors, slow_sectors, 0);
 }
 
 /* From now on, the replica names shadows. */

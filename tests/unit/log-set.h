@@ -33,18 +33,12 @@ static inline u32 log_extents(const struct image *im, enum fusion_dev dev, enum 
 	return n;
 }
 
-/* A set that may have a log, open, with an empty log in slots that nothing else has. */
-static inline void log_set_make(struct log_set *l, u64 seed)
+/* Open, with an empty log in slots that nothing else has. */
+static inline void log_set_begin(struct log_set *l, u64 seed)
 {
 	struct image *im = &l->im;
 	u32 slot[LOG_SEGMENTS];
 
-	image_format(im, seed, FAST_SECTORS, SLOW_SECTORS);
-	for (int dev = 0; dev < 2; dev++) {
-		im->side[dev].sb.incompat = FUSION_INCOMPAT_LANDING;
-		im->side[dev].sb.nr_lexts -= LOG_SLOTS;
-	}
-	im->side[FUSION_FAST].sb.landing_slots = LOG_SLOTS;
 	for (u32 i = 0; i < LOG_SEGMENTS; i++)
 		slot[i] = image_free_slot(im, FUSION_FAST, U32_MAX);
 	image_activate(im);
@@ -58,6 +52,27 @@ static inline void log_set_make(struct log_set *l, u64 seed)
 		l->g.seg[i].slot = slot[i];
 	l->g.lexts = l->lext;
 	l->g.nr_lexts = l->nr;
+}
+
+/* A set that may have a log, which was turned on later, so that there is no stale list. */
+static inline void log_set_make(struct log_set *l, u64 seed)
+{
+	struct image *im = &l->im;
+
+	image_format(im, seed, FAST_SECTORS, SLOW_SECTORS);
+	for (int dev = 0; dev < 2; dev++) {
+		im->side[dev].sb.incompat = FUSION_INCOMPAT_LANDING;
+		im->side[dev].sb.nr_lexts -= LOG_SLOTS;
+	}
+	im->side[FUSION_FAST].sb.landing_slots = LOG_SLOTS;
+	log_set_begin(l, seed);
+}
+
+/* One with a stale list, as create makes it. */
+static inline void log_set_make_listed(struct log_set *l, u64 seed)
+{
+	image_format_log(&l->im, seed, FAST_SECTORS, SLOW_SECTORS, LOG_SLOTS);
+	log_set_begin(l, seed);
 }
 
 /* Write what the log has to the fast member. */

@@ -476,6 +476,11 @@ static void test_refusal(void)
 	g->nr = 0;
 	g->nr_batches = 0;
 	g->refuse = U32_MAX;
+	/* within a segment that is not listed */
+	REQUIRE(g->from.pos);
+	REQUIRE_EQ(log_replay(g, &l), -EILSEQ);
+	g->from.segno++;
+	g->from.pos = 0;
 	log_expect(g, 0);
 	log_exit(g);
 }

@@ -12,6 +12,7 @@
 #include "dm-fusion-settings.h"
 
 static struct log_set l;
+static bool listed;		/* it has a stale list */
 static u8 *before[2];
 static size_t kept[2];
 
@@ -30,7 +31,10 @@ static void put_back(void)
 /* Closed; the log has no block, or @batches, and segments that the journal lists. */
 static void begin(u64 seed, u32 batches)
 {
-	log_set_make(&l, seed);
+	if (listed)
+		log_set_make_listed(&l, seed);
+	else
+		log_set_make(&l, seed);
 	for (u32 i = 0; i < batches; i++)
 		log_batch(&l.g, 2);
 	log_land(&l.g);
@@ -115,6 +119,27 @@ static void require_good(const struct report *r, bool cut_short)
 			r->f[i].what, r->f[i].text);
 }
 
+/*
+ * The slow member says that there is a log as long as any superblock of the fast one says so: what
+ * becomes of the set without its fast member depends on that.
+ */
+static void require_told(const struct meta *meta)
+{
+	const u64 slow = fus_meta_sb(meta, SLOW)->incompat;
+
+	for (int i = 0; i < 2; i++)
+		if (!meta->m[FAST].copy[i].err)
+			REQUIRE(!(meta->m[FAST].copy[i].sb.incompat & ~slow &
+				  FUSION_INCOMPAT_LANDING));
+}
+
+/* The stale list stays where it is, also without a log. */
+static void require_list(const struct fusion_sb *sb)
+{
+	REQUIRE_EQ(sb->stale_places, listed ? LOG_SLOTS : 0);
+	REQUIRE_EQ(sb->stale_start, l.im.side[sb->role].sb.stale_start);
+}
+
 /* Return: slots of the log. */
 static u32 require_set(bool cut_short)
 {
@@ -135,6 +160,9 @@ static u32 require_set(bool cut_short)
 	REQUIRE_EQ(fast->nr_lexts, l.im.side[0].sb.nr_lexts);
 	REQUIRE(fast->flags & FUSION_SB_CLEAN);
 	REQUIRE(cut_short || fast->incompat == slow->incompat);
+	require_told(&meta);
+	require_list(fast);
+	require_list(slow);
 	slots = fast->landing_slots;
 	REQUIRE(!fus_state_init(&st, fast->nr_lexts));
 	REQUIRE(fus_state_load(&meta, fast, &st, NULL));
@@ -188,6 +216,8 @@ static void test_whole(void)
 	REQUIRE_EQ(require_set(false), LOG_SLOTS);
 	REQUIRE(change(size(FUS_MIN_LANDING), ~0U));
 	REQUIRE_EQ(require_set(false), FUS_MIN_LANDING);
+	REQUIRE(change(size(LOG_SLOTS), ~0U));
+	REQUIRE_EQ(require_set(false), LOG_SLOTS);
 	end();
 }
 
@@ -220,6 +250,17 @@ static void test_cut(u32 was, u32 is)
 	printf("# %u cuts: %u left the old log, %u the new one\n", 3 * writes, seen[0], seen[1]);
 	REQUIRE(seen[0] && seen[1]);
 	end();
+}
+
+/* Also of a log that is larger than before, as far as there are lists for it. */
+static void test_cut_larger(void)
+{
+	test_cut(FUS_MIN_LANDING, LOG_SLOTS);
+}
+
+static void test_cut_smaller(void)
+{
+	test_cut(LOG_SLOTS, FUS_MIN_LANDING);
 }
 
 static void test_cut_off(void)
@@ -257,7 +298,10 @@ static void test_refused(void)
 	struct fusion_sb *sb = &l.im.side[FAST].sb;
 
 	begin(63, 0);
-	refuses("50%", FC_REFUSED, "has room for a landing log of only ", "fusionctl shrink ");
+	if (listed)
+		refuses("50%", FC_REFUSED, "has a list for a landing log of only ", "choose");
+	else
+		refuses("50%", FC_REFUSED, "has room for a landing log of only ", "shrink ");
 	fusion_sb_keep(sb, FUSION_SET_SHADOW_AGE, true, 180);
 	sb->generation++;
 	image_super(&l.im, FAST);
@@ -268,6 +312,72 @@ static void test_refused(void)
 	image_super(&l.im, FAST);
 	keep();
 	refuses("0", FC_REFUSED, "was not closed cleanly", "fusionctl close");
+	end();
+}
+
+/* -- what check says ----------------------------------------------------------------------------- */
+
+static void require_finding(const char *text, enum severity level)
+{
+	struct report r = { 0 };
+	bool found = false;
+	struct meta meta;
+
+	open_set(false, &meta);
+	fus_meta_check(&meta, &r);
+	REQUIRE_EQ(r.count[LEVEL_ERROR], 0);
+	REQUIRE_EQ(r.count[LEVEL_WARNING], level == LEVEL_WARNING);
+	for (u32 i = 0; i < r.nr; i++)
+		found |= r.f[i].level == level && strstr(r.f[i].text, text);
+	REQUIRE(found);
+	REQUIRE_EQ(r.landing.listed, listed && r.landing.found);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+}
+
+/* The slow member tells nothing of a log that there is, or of its list. */
+static void test_untold(void)
+{
+	struct fusion_sb *sb = &l.im.side[SLOW].sb;
+
+	for (int i = 0; i < 3; i++) {
+		listed = i;
+		begin(66, 0);
+		if (i < 2) {
+			sb->incompat = 0;
+		} else {
+			sb->stale_places = 0;
+			sb->stale_start = 0;
+		}
+		for (int copy = 0; copy < 2; copy++) {
+			sb->generation++;
+			image_super(&l.im, SLOW);
+		}
+		require_finding("does not tell of the landing log", LEVEL_WARNING);
+		end();
+	}
+	listed = false;
+}
+
+/* Power has failed before the fast member knew of it. */
+static void test_told_first(void)
+{
+	struct fusion_sb sb;
+	const char *why;
+
+	begin(67, 0);
+	REQUIRE(change("0", ~0U));
+	for (int copy = 0; copy < 2; copy++) {
+		const u64 blocknr = FUSION_SUPER_BLOCKNR(copy);
+		u8 *block = l.im.mem[SLOW] + blocknr * FUSION_BLOCK_SIZE;
+
+		REQUIRE(!fusion_sb_unpack(block, blocknr, l.im.bytes[SLOW] >> 9, &sb, &why));
+		sb.incompat |= FUSION_INCOMPAT_LANDING;
+		fusion_sb_pack(&sb, blocknr, block);
+	}
+	require_finding("tells of a landing log, and the fast member has none", LEVEL_NOTE);
+	REQUIRE(change("0", ~0U));
+	REQUIRE_EQ(require_set(false), 0);
 	end();
 }
 
@@ -309,13 +419,48 @@ static void test_uuid(void)
 	end();
 }
 
+/* -- sets with a stale list -------------------------------------------------------------------- */
+
+static void test_listed(void)
+{
+	static void (*const test[])(void) = {
+		test_whole, test_cut_off, test_cut_on, test_cut_larger, test_cut_smaller,
+		test_full, test_refused, test_uuid,
+	};
+
+	listed = true;
+	for (unsigned int i = 0; i < ARRAY_SIZE(test); i++)
+		test[i]();
+	listed = false;
+}
+
+/* No log is larger than there are lists for its segments. */
+static void test_too_large(void)
+{
+	listed = true;
+	begin(65, 0);
+	refuses(size(LOG_SLOTS + 1), FC_REFUSED, "has a list for a landing log of only 768K on its "
+		"slow member", "choose at most that");
+	REQUIRE(change("0", ~0U));
+	keep();
+	refuses(size(LOG_SLOTS + 1), FC_REFUSED, "of only 768K", "choose at most that");
+	end();
+	listed = false;
+}
+
 static const struct unit_test tests[] = {
 	{ "log, change: off, on, and another size", test_whole },
 	{ "log, change: power fails while it is turned off", test_cut_off },
 	{ "log, change: power fails while it is turned on", test_cut_on },
+	{ "log, change: power fails while it becomes larger", test_cut_larger },
+	{ "log, change: power fails while it becomes smaller", test_cut_smaller },
 	{ "log, change: a log that is not empty", test_full },
 	{ "log, change: what else is refused", test_refused },
+	{ "log, change: a slow member that does not tell of it", test_untold },
+	{ "log, change: a slow member that alone tells of one", test_told_first },
 	{ "log, change: another uuid", test_uuid },
+	{ "log, change: all of that with a stale list", test_listed },
+	{ "log, change: larger than the stale list", test_too_large },
 };
 
 UNIT_TESTS(tests)

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "landing-size.h"
 #include "log-set.h"
+#include "new-set.h"
 #include "scan.h"
 
 /* 100 GiB and 1 TiB in extents of @sectors. */
@@ -120,9 +121,29 @@ static void test_members(void)
 	log_set_free(&l);
 }
 
+/* A new set whose slow member has no room for the list of what is in the log. */
+static void test_new(void)
+{
+	const struct device dev[2] = {
+		{ .path = "/dev/fast", .sectors = 4ULL << 21 },
+		{ .path = "/dev/slow", .sectors = 96ULL << 11 },
+	};
+	struct fusion_sb sb;
+	const u32 extent = FUSION_MIN_EXTENT_SECTORS;
+
+	REQUIRE_EQ(new_set_plan("home", dev, extent, "1G", &sb), FC_USAGE);
+	REQUIRE(strstr(fus_last_error()->what, "slow member is too small for a landing log"),
+		"%s", fus_last_error()->what);
+	REQUIRE(strstr(fus_last_error()->remedy, "smaller landing log"));
+	REQUIRE_EQ(new_set_plan("home", dev, extent, "128M", &sb), 0);
+	REQUIRE_EQ(sb.landing_slots, 2048);
+	REQUIRE_EQ(sb.stale_places, 2048);
+}
+
 static const struct unit_test tests[] = {
 	{ "log, size: as users write it", test_sizes },
 	{ "log, size: bounds", test_bounds },
+	{ "log, size: of a new set", test_new },
 	{ "log, size: members with a log", test_members },
 };
 

@@ -334,6 +334,7 @@ static void test_check_prints(void)
 		 "%u\n", (unsigned long long)blocks(), (unsigned long long)last->seq,
 		 (unsigned long long)l.g.seg[l.g.cur].segno, l.g.pos);
 	REQUIRE(strstr(text, wanted), "%s, not %s", text, wanted);
+	REQUIRE(strstr(text, "has no list of these blocks on the slow member: "), "%s", text);
 	free(text);
 	text = printed(cmd_check, word, 2, true);
 	o = json_tokener_parse(text);
@@ -457,7 +458,8 @@ static void test_refused(void)
 	a.opt[OPT_YES] = "";
 	a.opt[OPT_FORCE] = "";
 	refused(cmd_repair, &a, "has a landing log, which repair cannot rebuild; if the set can");
-	refused(cmd_release, &a, "has a landing log; run fusionctl drain home while it is open");
+	refused(cmd_release, &a, "has a landing log; unmount it, run fusionctl drain "
+		"home while it is open");
 	refused(cmd_uuid, &a, "cannot be given another uuid while it has ");
 	words[2] = words[1];
 	words[1] = words[0];

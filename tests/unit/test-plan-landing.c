@@ -113,6 +113,46 @@ static void test_grow(void)
 	require_valid(&sb);
 }
 
+/* The list stays while the log is off, and nothing grows into it. */
+static void test_grow_listed(void)
+{
+	struct fusion_misfit misfit;
+	struct fusion_sb sb, was;
+	u32 grown = 0;
+
+	for (u64 more = 1; more <= 1024; more++) {
+		sb = example(40);
+		sb.incompat = 0;
+		sb.landing_slots = 0;
+		/* as close behind the map as can be */
+		if (more % 2)
+			sb.stale_start = sb.map_start[FUSION_SLOW][1] + sb.map_blocks + more % 8;
+		was = sb;
+		if (fusion_sb_grow(&sb, more << 20, more << 23, 0, &misfit))
+			continue;
+		grown++;
+		REQUIRE_EQ(sb.stale_places, 40);
+		REQUIRE_EQ(sb.stale_start, was.stale_start);
+		require_valid(&sb);
+	}
+	REQUIRE(grown > 500, "%u", grown);
+}
+
+/* The list may be longer than the log of a fast member of that size can be. */
+static void test_shrink_listed(void)
+{
+	struct fusion_sb sb = example(150);
+	const u64 data = sb.fast_data_start + FUSION_GUARD_SECTORS;
+	struct fusion_misfit misfit;
+
+	sb.incompat = 0;
+	sb.landing_slots = 0;
+	REQUIRE(!fusion_sb_shrink(&sb, data + 200 * 2048, 1 << 23, 0, &misfit));
+	REQUIRE_EQ(sb.nr_fast_slots, 200);
+	REQUIRE_EQ(sb.stale_places, 150);
+	require_valid(&sb);
+}
+
 /* A set that shrinks keeps them, as long as the fast member has room for them. */
 static void test_shrink(void)
 {
@@ -145,6 +185,8 @@ static const struct unit_test tests[] = {
 	{ "plan, landing: new sets", test_new },
 	{ "plan, landing: a set that grows", test_grow },
 	{ "plan, landing: a set that shrinks", test_shrink },
+	{ "plan, landing: one that grows with a list alone", test_grow_listed },
+	{ "plan, landing: one that shrinks with a list alone", test_shrink_listed },
 };
 
 UNIT_TESTS(tests)

@@ -229,6 +229,20 @@ static void test_checked(void)
 	REQUIRE_EQ(checked(block, 0), 0);
 	REQUIRE_EQ(checked(block, 2), 0);
 	REQUIRE_EQ(checked(block, 3), 1);
+	/* of an earlier opening, or gone altogether */
+	im.side[FUSION_SLOW].sb.epoch++;
+	list_blocks(e, nr, true);
+	im.side[FUSION_SLOW].sb.epoch--;
+	REQUIRE_EQ(checked(block, 2), 1);
+	REQUIRE_EQ(checked(block, 0), 0);
+	for (u32 copy = 0; copy < FUSION_STALE_COPIES; copy++)
+		memset(im.mem[FUSION_SLOW] + FUSION_BLOCK_SIZE *
+		       fusion_stale_head_blocknr(&im.side[FUSION_SLOW].sb, copy), 0,
+		       FUSION_BLOCK_SIZE);
+	REQUIRE_EQ(checked(block, 2), 1);
+	REQUIRE_EQ(checked(block, 0), 0);
+	list_blocks(e, nr, true);
+	REQUIRE_EQ(checked(block, 2), 0);
 	/* blocks may be missing until the set is closed */
 	image_activate(&im);
 	REQUIRE_EQ(checked(block, 3), 0);

@@ -206,49 +206,6 @@ static void test_long(void)
 	REQUIRE_EQ(fusion_stale_unpack(&sb, 0, 0, 2, block, &back, &why), -ENODATA);
 }
 
-/* -- superblocks --------------------------------------------------------------------------- */
-
-static int unpack_with(u32 places, u64 start, enum fusion_dev dev)
-{
-	struct fusion_sb with = sb, back;
-	const char *why;
-
-	with.generation = 2;
-	with.stale_places = places;
-	with.stale_start = start;
-	if (dev == FUSION_SLOW) {
-		struct fusion_sb fast = with;
-
-		fusion_sb_for_slow(&fast, &with);
-	}
-	fusion_sb_pack(&with, 0, block);
-	REQUIRE_EQ(get_le(block + 1092, 4), places);
-	REQUIRE_EQ(get_le(block + 1096, 8), start);
-	return unpack_landing(block, 0, with.self_sectors, &back, &why);
-}
-
-static void test_super(void)
-{
-	const u64 head_blocks = (begin(128), sb.map_start[FUSION_SLOW][1] + sb.map_blocks);
-	const u64 end = (u64)sb.slow_first_slot * 16 - fusion_stale_size(&sb, PLACES);
-	enum fusion_dev dev;
-
-	for (dev = FUSION_FAST; dev <= FUSION_SLOW; dev++) {
-		REQUIRE_EQ(unpack_with(PLACES, sb.stale_start, dev), 0);
-		REQUIRE_EQ(unpack_with(0, 0, dev), 0);
-		REQUIRE_EQ(unpack_with(0, sb.stale_start, dev), -EILSEQ);
-		REQUIRE_EQ(unpack_with(PLACES, 0, dev), -EILSEQ);
-		REQUIRE_EQ(unpack_with(PLACES, head_blocks, dev), 0);
-		REQUIRE_EQ(unpack_with(PLACES, head_blocks - 1, dev), -EILSEQ);
-		REQUIRE_EQ(unpack_with(PLACES, end, dev), 0);
-		REQUIRE_EQ(unpack_with(PLACES, end + 1, dev), -EILSEQ);
-		REQUIRE_EQ(unpack_with(PLACES, U64_MAX, dev), -EILSEQ);
-		REQUIRE_EQ(unpack_with(U32_MAX, sb.stale_start, dev), -EILSEQ);
-	}
-	/* a list for each slot of the log */
-	REQUIRE_EQ(unpack_with(PLACES - 1, sb.stale_start, FUSION_FAST), -EILSEQ);
-}
-
 static const struct unit_test tests[] = {
 	{ "stale: places", test_places },
 	{ "stale: the head", test_head },
@@ -256,7 +213,6 @@ static const struct unit_test tests[] = {
 	{ "stale: a list", test_list },
 	{ "stale: bounds of a list", test_list_bounds },
 	{ "stale: a list of several blocks", test_long },
-	{ "stale: superblocks", test_super },
 };
 
 UNIT_TESTS(tests)

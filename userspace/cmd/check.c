@@ -84,6 +84,9 @@ static void print_landing(const struct landing_sum *l, const char *name)
 		       name, (unsigned long long)l->blocks, fus_plural(l->blocks), l->segments,
 		       fus_plural(l->segments), (unsigned long long)l->at.seq,
 		       (unsigned long long)l->at.segno, l->at.pos);
+	if (l->found && !l->listed)
+		printf("%s has no list of these blocks on the slow member: if the fast one is lost, "
+		       "nothing tells which ones are outdated\n", name);
 }
 
 /* The remedy; repair needs both members, the two that are used together. */
@@ -197,6 +200,7 @@ static struct json_object *landing_json(const struct landing_sum *l)
 	fus_json_add_u64(o, "batch", l->at.seq);
 	fus_json_add_u64(o, "segment", l->at.segno);
 	fus_json_add_u64(o, "block", l->at.pos);
+	fus_json_add_bool(o, "stale_list", l->listed);
 	return o;
 }
 

@@ -12,6 +12,7 @@
 #include "open-set.h"
 #include "output.h"
 #include "record.h"
+#include "scan.h"
 #include "size.h"
 #include "super.h"
 #include "verb.h"
@@ -19,14 +20,18 @@
 struct job {
 	char name[128];
 	char uuid[UUID_TEXT];
-	bool open, dry_run, changes;
+	bool open, dry_run;
 	uint64_t was, bytes;		/* its size, and as it is or would be */
 	uint64_t logged;		/* what is in it */
+	bool known;			/* that is known */
+	bool listed;			/* the slow member has a stale list */
 };
 
-static void take_open(struct job *j, const struct set *set)
+static int take_open(struct job *j, const struct set *set)
 {
 	const struct fusion_status *st = &set->st;
+	struct member *fast = NULL;
+	int err;
 
 	j->open = true;
 	snprintf(j->name, sizeof(j->name), "%s", set->m.name);
@@ -34,22 +39,61 @@ static void take_open(struct job *j, const struct set *set)
 	j->was = st->log_most * (st->extent_sectors << 9);
 	j->bytes = j->was;
 	j->logged = st->log_blocks * FUS_LANDING_BLOCK;
+	j->known = true;
+	/* not the slow member, which may be asleep */
+	err = fus_member_at(set->member[FAST], &fast);
+	if (err || !fast || !fast->sb)
+		return fus_fail(FC_MEMBER, j->name, "the superblock of its fast member cannot be "
+				"read (%s); see fusionctl status %s",
+				err ? strerror(-err) : "there is none", j->name);
+	j->listed = fast->sb->stale_places;
+	fus_free_members(fast);
+	return 0;
 }
 
-static void take_closed(struct job *j, const struct landing_change *c)
+static void take_closed(struct job *j, const struct fusion_sb *sb, u32 slots, u64 blocks)
 {
-	const struct fusion_sb *sb = fus_meta_sb(c->meta, FAST);
 	const uint64_t extent = (uint64_t)sb->extent_sectors << 9;
 
 	snprintf(j->name, sizeof(j->name), "%s", sb->label);
 	fus_uuid_text(j->uuid, sb->set_uuid);
 	j->was = sb->landing_slots * extent;
-	j->bytes = c->slots * extent;
-	j->logged = c->blocks * FUS_LANDING_BLOCK;
-	j->changes = c->changes;
+	j->bytes = slots * extent;
+	j->logged = blocks * FUS_LANDING_BLOCK;
+	j->known = true;
+	j->listed = sb->stale_places;
+}
+
+/* Whatever else is wrong with the set; what is in the log only if it can be read. */
+static int look_at_closed(struct job *j, const struct meta *meta)
+{
+	const struct fusion_sb *sb = fus_meta_sb(meta, FAST);
+	struct report r = { 0 };
+	int rc;
+
+	rc = fus_meta_refuse_unknown(meta);
+	if (rc)
+		return rc;
+	if (!sb)
+		return fus_fail(FC_MEMBER, meta->m[SLOW].o.path ?: meta->m[FAST].o.path,
+				"its set has no fast member with a valid superblock, which tells "
+				"the size of its landing log; connect that one, or run fusionctl "
+				"check");
+	fus_meta_check(meta, &r);
+	take_closed(j, sb, sb->landing_slots, r.landing.blocks);
+	j->known = !sb->landing_slots || r.landing.found;
+	fus_report_free(&r);
+	return 0;
 }
 
 /* -- output ---------------------------------------------------------------------------------- */
+
+static void print_list(const struct job *j)
+{
+	printf("%s: its slow member has no list of the blocks that are newer in the log: if the fast "
+	       "member is lost, nothing tells which ones are outdated; only a set that is created "
+	       "with a landing log has that list\n", j->name);
+}
 
 static void print_text(const struct job *j)
 {
@@ -61,6 +105,9 @@ static void print_text(const struct job *j)
 	fus_size_text(was, j->was);
 	if (same && !j->bytes)
 		printf("%s: has no landing log\n", j->name);
+	else if (!j->known)
+		printf("%s: has a landing log of %s; what is in it cannot be read: run fusionctl "
+		       "check %s\n", j->name, size, j->name);
 	else if (same)
 		printf("%s: has a landing log of %s, with %s in it\n", j->name, size,
 		       fus_size_text(logged, j->logged));
@@ -72,6 +119,8 @@ static void print_text(const struct job *j)
 		printf("%s: %s a landing log of %s; if the fast member is lost, small writes that "
 		       "are not on the slow one yet are lost with it\n", j->name,
 		       j->dry_run ? "would have" : "has", size);
+	if (j->bytes && !j->listed)
+		print_list(j);
 }
 
 static void print(const struct job *j, bool json)
@@ -89,7 +138,11 @@ static void print(const struct job *j, bool json)
 	fus_json_add_bool(o, "open", j->open);
 	fus_json_add_u64(o, "old_bytes", j->was);
 	fus_json_add_u64(o, "bytes", j->bytes);
-	fus_json_add_u64(o, "logged_bytes", j->logged);
+	if (j->known)
+		fus_json_add_u64(o, "logged_bytes", j->logged);
+	else
+		json_object_object_add(o, "logged_bytes", NULL);
+	fus_json_add_bool(o, "stale_list", j->listed);
 	print_json(o, false);
 }
 
@@ -120,12 +173,17 @@ static int of_closed(struct job *j, char *name, const char *size)
 	rc = fus_meta_open_landing(1, &name, size && !j->dry_run, &meta);
 	if (rc)
 		return rc;
+	if (!size) {
+		rc = look_at_closed(j, &meta);
+		fus_meta_free(&meta);
+		return rc;
+	}
 	rc = fus_landing_look(&c, &meta);
-	if (!rc && size)
+	if (!rc)
 		rc = fus_landing_plan(&c, size);
 	if (!rc)
-		take_closed(j, &c);
-	if (!rc && j->changes && !j->dry_run)
+		take_closed(j, fus_meta_sb(&meta, FAST), c.slots, c.blocks);
+	if (!rc && c.changes && !j->dry_run)
 		rc = write_it(&c);
 	fus_landing_end(&c);
 	fus_meta_free(&meta);
@@ -145,12 +203,13 @@ int cmd_landing(const struct args *a)
 	if (fus_valid_name(a->word[0]))
 		rc = fus_set_get_if_open(a->word[0], &set, &found);
 	if (!rc && found) {
-		take_open(&j, &set);
+		rc = take_open(&j, &set);
 		fus_set_put(&set);
-		if (size)
+		if (!rc && size)
 			rc = fus_fail(FC_BUSY, j.name, "is open, and its landing log can only "
-				      "change while it is closed; run fusionctl %s %s first",
-				      j.logged ? "drain" : "close", j.name);
+				      "change while it is closed; unmount it, run fusionctl %s%s%s "
+				      "first", j.logged ? "drain " : "close ", j.name,
+				      j.logged ? ", and close it" : "");
 	} else if (!rc) {
 		rc = of_closed(&j, a->word[0], size);
 	}

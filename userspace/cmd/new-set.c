@@ -178,8 +178,10 @@ int new_set_plan(const char *name, const struct device dev[2], u32 extent_sector
 	rc = landing ? fus_landing_slots(landing, sb, &slots) : 0;
 	if (rc)
 		return rc;
-	/* within its bounds by now */
-	fusion_sb_plan_landing(sb, slots, &misfit);
+	/* the slow member has a list of what is in it */
+	err = fusion_sb_plan_landing(sb, slots, &misfit);
+	if (err)
+		return fus_fail(FC_USAGE, landing, "%s; %s", misfit.what, misfit.remedy);
 	uuid_generate_random(sb->set_uuid);
 	uuid_generate_random(sb->dev_uuid);
 	uuid_generate_random(sb->peer_uuid);

@@ -90,7 +90,7 @@ static int find_slow(struct losing *l, const char *word)
 	return rc;
 }
 
-/* Nothing tells which blocks were newer there, so the set would have older ones unnoticed. */
+/* A list of the blocks that were newer there is of some time before, if there is one at all. */
 static int refuse_landing(const struct meta *meta)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, SLOW);
@@ -98,7 +98,7 @@ static int refuse_landing(const struct meta *meta)
 	if (!sb || !(sb->incompat & FUSION_INCOMPAT_LANDING))
 		return 0;
 	return fus_fail(FC_REFUSED, sb->label, "had a landing log on its fast member, and it is "
-			"not known which of its small writes are lost; copy what fusionctl salvage "
+			"not known of all small writes whether they are lost; copy what fusionctl salvage "
 			"%s shows to a new set", meta->m[SLOW].o.path);
 }
 

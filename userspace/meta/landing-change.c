@@ -124,6 +124,18 @@ static int check_room(const struct fusion_sb *sb, const char *size, u32 slots)
 			fus_size_text(text, room * sb->extent_sectors << 9), sb->label, size);
 }
 
+/* The stale list has a place for each segment; what was made without one has none to be had. */
+static int check_list(const struct fusion_sb *sb, u32 slots)
+{
+	char text[SIZE_TEXT];
+
+	if (!sb->stale_places || slots <= sb->stale_places)
+		return 0;
+	return fus_fail(FC_REFUSED, sb->label, "has a list for a landing log of only %s on its slow "
+			"member, as the set was created; choose at most that",
+			fus_size_text(text, (u64)sb->stale_places * sb->extent_sectors << 9));
+}
+
 static int check_age(const struct fusion_sb *sb)
 {
 	u32 age;
@@ -132,6 +144,15 @@ static int check_age(const struct fusion_sb *sb)
 		return 0;
 	return fus_fail(FC_REFUSED, sb->label, "has shadow_age, which a set with a landing log "
 			"cannot have; run fusionctl set %s shadow_age=never first", sb->label);
+}
+
+/* What is written next. */
+static void give_slots(struct meta *meta, u32 slots)
+{
+	meta->geo[FAST].incompat &= ~FUSION_INCOMPAT_LANDING;
+	meta->geo[FAST].incompat |= slots ? FUSION_INCOMPAT_LANDING : 0;
+	meta->geo[FAST].landing_slots = slots;
+	fusion_sb_take_landing(&meta->geo[SLOW], &meta->geo[FAST]);
 }
 
 int fus_landing_plan(struct landing_change *c, const char *size)
@@ -149,6 +170,8 @@ int fus_landing_plan(struct landing_change *c, const char *size)
 		return rc;
 	rc = fus_meta_refuse_logged(c->meta, "given another landing log");
 	if (!rc)
+		rc = check_list(sb, slots);
+	if (!rc)
 		rc = check_room(sb, size, slots);
 	if (!rc && slots)
 		rc = check_age(sb);
@@ -156,25 +179,19 @@ int fus_landing_plan(struct landing_change *c, const char *size)
 		return rc;
 	c->slots = slots;
 	c->changes = true;
+	give_slots(c->meta, slots);
 	fus_meta_next(c->meta, &c->st, true, -1, next);
 	for (int dev = 0; dev < 2; dev++)
 		if (!fus_meta_has_room(c->meta, &next[dev], &c->st))
 			return fus_fail(FC_FAILED, sb->label, "its journal has no room for the "
 					"partial extents a second time; open it, close it, and try "
 					"again");
-	return 0;
+	return fus_meta_check_next(c->meta, next);
 }
 
 int fus_landing_write(struct landing_change *c)
 {
-	struct meta *meta = c->meta;
-
-	for (int dev = 0; dev < 2; dev++) {
-		meta->geo[dev].incompat &= ~FUSION_INCOMPAT_LANDING;
-		meta->geo[dev].incompat |= c->slots ? FUSION_INCOMPAT_LANDING : 0;
-	}
-	meta->geo[FAST].landing_slots = c->slots;
-	return fus_meta_write(meta, &c->st, true, -1, meta->m[FAST].heat);
+	return fus_meta_write(c->meta, &c->st, true, -1, c->meta->m[FAST].heat);
 }
 
 void fus_landing_end(struct landing_change *c)

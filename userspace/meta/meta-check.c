@@ -443,6 +443,7 @@ void fus_meta_check(const struct meta *meta, struct report *r)
 		if (fus_has_landing(sb))
 			fus_landing_check(meta, sb, &st[dev], r);
 	}
+	fus_landing_check_told(meta, r);
 	if (good == 2)
 		check_replica(meta, st, r);
 	if (st[FAST].word)

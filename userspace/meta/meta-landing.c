@@ -243,6 +243,7 @@ static void replay(const struct meta_log *log, struct fusion_segment *seg, struc
 		c->sum.segments = log->nr;
 		c->sum.blocks = count_blocks(c);
 		c->sum.at = l.at;
+		c->sum.listed = c->sb->stale_places;
 		r->landing = c->sum;
 	}
 }
@@ -268,4 +269,22 @@ void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 	free(seg);
 	free(c.buf);
 	free(c.block);
+}
+
+void fus_landing_check_told(const struct meta *meta, struct report *r)
+{
+	const struct fusion_sb *fast = fus_meta_sb(meta, FAST), *slow = fus_meta_sb(meta, SLOW);
+	bool told;
+
+	if (!fast || !slow)
+		return;
+	told = slow->incompat & FUSION_INCOMPAT_LANDING;
+	if (fus_has_landing(fast) && (!told || slow->stale_places != fast->stale_places))
+		fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, "superblock", "does not tell of "
+			       "the landing log on the fast member; the next opening writes it "
+			       "again");
+	else if (!fus_has_landing(fast) && told)
+		fus_report_add(r, LEVEL_NOTE, SLOW, NO_BLOCK, "superblock", "tells of a landing "
+			       "log, and the fast member has none; the next opening writes it "
+			       "again");
 }

@@ -33,6 +33,7 @@ struct landing_sum {
 	u64 blocks;		/* of the slow member, of which these are newer versions */
 	u64 void_entries;	/* of extents that are no longer on the slow member */
 	struct fusion_landed at;	/* its last batch, and where it ends */
+	bool listed;		/* the slow member has a stale list */
 };
 
 /* Return: whether the set of this superblock, of the fast member, may have a log. */
@@ -52,6 +53,8 @@ int fus_log_apply(struct meta_log *log, const struct fusion_sb *sb,
  */
 void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st, struct report *r);
+/* Does the slow member tell of the log, for the loss of the fast one, if there is one? */
+void fus_landing_check_told(const struct meta *meta, struct report *r);
 
 /* Fails if the log of a closed set has anything, which would be lost. @verb: "given a new uuid". */
 int fus_meta_refuse_logged(const struct meta *meta, const char *verb);

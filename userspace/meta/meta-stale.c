@@ -124,6 +124,11 @@ void fus_stale_check(const struct meta *meta, const u64 *block, u64 nr, struct r
 	else if (list.scan.found && !fusion_stale_whole(&list.scan))
 		fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, what, "is damaged; the next "
 			       "opening writes it again");
+	else if (nr && slow->flags & FUSION_SB_CLEAN && !fusion_stale_closed(&list.scan, slow))
+		fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, what, "%s, so it may lack any of "
+			       "the %llu blocks that the landing log has; the next opening writes "
+			       "it again", list.scan.found ? "is not that of the last closing" :
+			       "cannot be found", (unsigned long long)nr);
 	missing = fusion_stale_closed(&list.scan, slow) ? count_missing(&list, block, nr) : 0;
 	if (missing)
 		fus_report_add(r, LEVEL_WARNING, SLOW, NO_BLOCK, what, "lacks %llu blocks that the "

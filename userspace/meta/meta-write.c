@@ -322,13 +322,36 @@ int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 	return rc ? rc : fus_meta_flush(meta, sb->role);
 }
 
+int fus_meta_check_next(const struct meta *meta, const struct fusion_sb sb[2])
+{
+	const char *why = NULL;
+
+	for (int dev = 0; dev < 2 && !why; dev++)
+		why = fusion_check_geometry(&sb[dev]);
+	return !why ? 0 : fus_fail(FC_FAILED, meta->geo[FAST].label, "would get a superblock that "
+				   "cannot be read (%s), so nothing is written; report this", why);
+}
+
+/* The bit of a landing log that a member still has, and no longer is to have; or 0. */
+static u64 landing_ends(const struct meta *meta)
+{
+	u64 has = 0;
+
+	for (int dev = 0; dev < 2; dev++)
+		if (fus_meta_sb(meta, dev))
+			has |= fus_meta_sb(meta, dev)->incompat;
+	return has & ~meta->geo[SLOW].incompat & FUSION_INCOMPAT_LANDING;
+}
+
 int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go_on, int built_from,
 		   const u16 *heat)
 {
+	const u64 ends = landing_ends(meta);
 	struct fusion_sb sb[2];
-	int dev, rc = 0;
+	int dev, rc;
 
 	fus_meta_next(meta, st, go_on, built_from, sb);
+	rc = fus_meta_check_next(meta, sb);
 	for (dev = 0; dev < 2 && !rc; dev++) {
 		rc = clear_nonsense(meta, dev, sb[dev].epoch);
 		if (!rc)
@@ -341,18 +364,22 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
 	/*
 	 * The slow member's first, as its epoch may be ahead while it is not CLEAN. If the fast
 	 * member has no superblock, the set cannot be opened until it gets one. After a cut before
-	 * that, only a CLEAN slow member tells that its replica is as good as the map.
+	 * that, only a CLEAN slow member tells that its replica is as good as the map. And the slow
+	 * member has to say that there is a landing log as long as a superblock of the fast one
+	 * does: it is all that tells of it if the fast one is lost.
 	 */
 	if (fus_meta_sb(meta, FAST))
 		sb[SLOW].flags = 0;
+	sb[SLOW].incompat |= ends;
 	if (!rc)
 		rc = fus_meta_put_super(meta, &sb[SLOW]);
-	if (!rc)
+	for (int copy = 0; copy < (ends ? 2 : 1) && !rc; copy++)
 		rc = fus_meta_put_super(meta, &sb[FAST]);
 	sb[SLOW].flags = FUSION_SB_CLEAN;
+	sb[SLOW].incompat &= ~ends;
 	for (int copy = 0; copy < 2 && !rc; copy++)
 		rc = fus_meta_put_super(meta, &sb[SLOW]);
-	if (!rc)
+	if (!rc && !ends)
 		rc = fus_meta_put_super(meta, &sb[FAST]);
 	for (dev = 0; dev < 2 && !rc; dev++)
 		rc = clear_unreadable(meta, &sb[dev], sb[dev].replay_seq +

@@ -441,6 +441,8 @@ int fus_meta_write(const struct meta *meta, const struct meta_state *st, bool go
  */
 void fus_meta_next(const struct meta *meta, const struct meta_state *st, bool go_on,
 		   int built_from, struct fusion_sb sb[2]);
+/* can both of them be read? Fails if not; */
+int fus_meta_check_next(const struct meta *meta, const struct fusion_sb sb[2]);
 /* the map, in the place that @sb names, and for the set that it names; */
 int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
 		     const struct meta_state *st);

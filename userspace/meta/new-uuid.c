@@ -229,7 +229,8 @@ static int resume(struct new_uuid *n, const struct fusion_sb *slow)
 	n->sb[FAST].self = slow->peer;
 	n->sb[FAST].peer = slow->self;
 	n->sb[SLOW] = *slow;
-	n->sb[SLOW].incompat = n->sb[FAST].incompat & FUSION_INCOMPAT_LANDING;
+	n->sb[SLOW].incompat = 0;
+	fusion_sb_take_landing(&n->sb[SLOW], &n->sb[FAST]);
 	n->sb[SLOW].generation = next_generation(&n->meta->m[SLOW]);
 	n->sb[SLOW].peer_at = (struct fusion_progress){ 0 };
 	set_uuids(n->sb, slow->set_uuid, slow->peer_uuid, slow->dev_uuid);

@@ -79,7 +79,7 @@ struct page {
 
 static inline struct page *alloc_page(gfp_t gfp)
 {
-	return sim_try_alloc(sizeof(struct page), gfp & __GFP_ZERO);
+	return sim_try_alloc_for(sizeof(struct page), gfp & __GFP_ZERO, gfp);
 }
 
 static inline void *page_address(const struct page *page)
