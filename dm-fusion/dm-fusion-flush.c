@@ -4,28 +4,30 @@
  */
 #include "dm-fusion.h"
 
-/* A failure is not forgotten. flush.mutex is held. */
-static int fusion_flush_issue(struct fusion *fs, unsigned int disk)
+/* A failure is not forgotten. Return: @r, or -EIO after an earlier one. */
+static int fusion_flush_ended(struct fusion *fs, unsigned int disk, bool *under_way, int r)
 {
-	int r = blkdev_issue_flush(fs->dev[disk]->bdev);
+	bool lost;
 
 	spin_lock_irq(&fs->lock);
-	fs->flush.flushing = false;
+	*under_way = false;
 	if (r) {
 		WRITE_ONCE(fs->dirty[disk], 1);
 		WRITE_ONCE(fs->flush.lost, 1);
 	}
+	lost = fs->flush.lost;
 	spin_unlock_irq(&fs->lock);
 	if (r)
 		DMERR("%s: %s member %s: a flush failed: %d", dm_table_device_name(fs->ti->table),
 		      disk == FUSION_SLOW ? "slow" : "old", fs->dev[disk]->name, r);
-	return r;
+	return r ?: lost ? -EIO : 0;
 }
 
 /* Flush a disk if it was written since its last flush began. flush.mutex is held. */
 static int fusion_flush_disk(struct fusion *fs, unsigned int disk)
 {
-	bool dirty;
+	bool dirty, beside;
+	int r;
 
 	/*
 	 * The lock makes both one step for fusion_map_flush(). xchg() is for
@@ -34,11 +36,16 @@ static int fusion_flush_disk(struct fusion *fs, unsigned int disk)
 	spin_lock_irq(&fs->lock);
 	dirty = xchg(&fs->dirty[disk], 0);
 	fs->flush.flushing = dirty;
+	beside = fs->flush.beside && disk == FUSION_SLOW;
 	spin_unlock_irq(&fs->lock);
 	if (!dirty)
 		return 0;
 	fs->flush.slow_flushes += disk == FUSION_SLOW;
-	return fusion_flush_issue(fs, disk);
+	r = blkdev_issue_flush(fs->dev[disk]->bdev);
+	/* The one that had begun before may be the one that hears of what both have lost. */
+	if (beside)
+		wait_event(fs->flush.wait, !READ_ONCE(fs->flush.beside));
+	return fusion_flush_ended(fs, disk, &fs->flush.flushing, r);
 }
 
 int fusion_flush_slow(struct fusion *fs)
@@ -63,9 +70,18 @@ int fusion_flush_slow_now(struct fusion *fs)
 {
 	int r;
 
+	/* It begins behind one that is under way; those behind it do not wait to begin. */
 	mutex_lock(&fs->flush.mutex);
-	r = READ_ONCE(fs->flush.lost) ? -EIO : fusion_flush_issue(fs, FUSION_SLOW);
+	spin_lock_irq(&fs->lock);
+	r = fs->flush.lost ? -EIO : 0;
+	fs->flush.beside = !r;
+	spin_unlock_irq(&fs->lock);
 	mutex_unlock(&fs->flush.mutex);
+	if (!r) {
+		r = blkdev_issue_flush(fs->dev[FUSION_SLOW]->bdev);
+		r = fusion_flush_ended(fs, FUSION_SLOW, &fs->flush.beside, r);
+		wake_up(&fs->flush.wait);
+	}
 	if (r)
 		fusion_set_mode(fs, FUSION_RO, "a flush failed");
 	return r;

@@ -72,7 +72,8 @@ static bool fusion_land_may_open(const struct fusion *fs)
 {
 	const struct fusion_land *land = &fs->land;
 
-	return land->opens && land->nr < land->max && fusion_mode(fs) == FUSION_RW &&
+	return land->opens && land->nr + land->nr_kept < land->max &&
+	       fusion_mode(fs) == FUSION_RW &&
 	       !fs->commit.closed && !fs->slots.fence.rising &&
 	       land->next_segno < FUSION_MAX_SEGNO && land->ended.seq < FUSION_MAX_COUNTER / 2 &&
 	       land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) &&
@@ -97,7 +98,7 @@ static bool fusion_land_open(struct fusion *fs)
 
 	if (!fusion_word_mapped(word))
 		return false;
-	while (seg->state != FUSION_LAND_UNUSED)
+	while (seg->state != FUSION_LAND_UNUSED || seg->kept)
 		seg++;
 	*seg = (struct fusion_land_segment){
 		.segno = land->next_segno++,
@@ -316,6 +317,20 @@ bool fusion_land_drains(struct fusion *fs)
 	return true;
 }
 
+/* There may be room for another segment. */
+static void fusion_land_room(struct fusion *fs)
+{
+	fusion_pace_look(fs);
+	/* while a set is loaded, nobody but the loader commits */
+	if (!fusion_land_may_open(fs) || !fs->heart.begun)
+		return;
+	/* small writes go past the log until then, or wait */
+	if (READ_ONCE(fs->land.appends) && !fusion_pace_any(&fs->land.pace))
+		fusion_commit_soon(fs);
+	else
+		fusion_commit_kick(fs);
+}
+
 void fusion_land_drained(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
@@ -326,19 +341,30 @@ void fusion_land_drained(struct fusion *fs)
 			continue;
 		land->segment[i].state = FUSION_LAND_UNUSED;
 		land->nr--;
+		land->nr_kept += land->segment[i].kept;
 		word = fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot);
 		if (land->segment[i].failed)
 			fusion_slot_retire(fs, word);
 		else
 			fusion_slot_put(fs, word);
 	}
-	fusion_pace_look(fs);
-	/* while a set is loaded, nobody but the loader commits */
-	if (!fusion_land_may_open(fs) || !fs->heart.begun)
-		return;
-	/* small writes go past the log until then, or wait */
-	if (READ_ONCE(land->appends) && !fusion_pace_any(&land->pace))
-		fusion_commit_soon(fs);
-	else
-		fusion_commit_kick(fs);
+	fusion_land_room(fs);
+}
+
+void fusion_land_unkeep(struct fusion *fs, u32 place)
+{
+	struct fusion_land *land = &fs->land;
+	struct fusion_land_segment *seg = &land->segment[place];
+	unsigned long flags;
+	bool unused;
+
+	spin_lock_irq(&fs->lock);
+	spin_lock_irqsave(&land->lock, flags);
+	unused = seg->kept && seg->state == FUSION_LAND_UNUSED;
+	seg->kept = false;
+	spin_unlock_irqrestore(&land->lock, flags);
+	land->nr_kept -= unused;
+	if (unused)
+		fusion_land_room(fs);
+	spin_unlock_irq(&fs->lock);
 }

@@ -6,15 +6,18 @@
  * in use or not: 0.4 % of what the log takes. Beside that, there is a bit for each extent, and what
  * dm-fusion-land-extent.c has.
  */
+#include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "dm-fusion-land.h"
+#include "dm-fusion-land-view.h"
 
 int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts)
 {
@@ -104,10 +107,52 @@ static size_t fusion_land_byte(const struct fusion_land *land, u32 pos)
 	return (size_t)(pos / land->blocks) * land->bitmap_bytes + pos % land->blocks / 8;
 }
 
+/* -- views ----------------------------------------------------------------------------------- */
+
+/* Places that are copied in one section. */
+#define VIEW_STEP	16U
+
+/* Before something changes at a place, and when it is its turn. */
+static void fusion_land_view_keep(struct fusion_land *land, u32 i)
+{
+	struct fusion_land_view *view = land->view;
+	const size_t at = (size_t)i * land->bitmap_bytes;
+
+	if (!view || !test_bit(i, view->untaken))
+		return;
+	__clear_bit(i, view->untaken);
+	view->segment[i] = land->segment[i];
+	land->segment[i].kept = view->keep && land->segment[i].nr_live;
+	memcpy(view->live + at, land->live + at, land->bitmap_bytes);
+}
+
+void fusion_land_view_begin(struct fusion_land *land, struct fusion_land_view *view)
+{
+	bitmap_set(view->untaken, 0, land->max);
+	land->view = view;
+}
+
+void fusion_land_view_take(struct fusion_land *land)
+{
+	unsigned long flags;
+	u32 i, end;
+
+	for (i = 0; i < land->max; cond_resched()) {
+		end = min(i + VIEW_STEP, land->max);
+		spin_lock_irqsave(&land->lock, flags);
+		for (; i < end; i++)
+			fusion_land_view_keep(land, i);
+		spin_unlock_irqrestore(&land->lock, flags);
+	}
+}
+
+/* -- entries --------------------------------------------------------------------------------- */
+
 void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 {
 	u32 *bucket = fusion_land_bucket(land, lext, block);
 
+	fusion_land_view_keep(land, pos / land->blocks);
 	land->entry[pos] = (struct fusion_land_entry){ .lext = lext, .block = block };
 	land->next[pos] = *bucket;
 	*bucket = pos;
@@ -173,6 +218,7 @@ void fusion_land_remove(struct fusion_land *land, u32 pos)
 	struct fusion_land_entry *entry = &land->entry[pos];
 	u32 *link = fusion_land_bucket(land, entry->lext, entry->block);
 
+	fusion_land_view_keep(land, pos / land->blocks);
 	while (*link != pos)
 		link = &land->next[*link];
 	*link = land->next[pos];

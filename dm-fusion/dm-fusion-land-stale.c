@@ -4,15 +4,17 @@
  *
  * The steps of a run:
  *
- *  1. Note how far the log has got, and all entries, under the locks.
+ *  1. Note how far the log has got, and all entries, as they are at that moment: what changes
+ *     while they are copied is copied before that.
  *  2. Write the lists that differ from what counts, each to its other copy.
  *  3. Flush. That covers the lists, and what has taken the place of entries that had died by step
  *     1: who kills one has written the slow member before.
  *  4. Write the head, and flush. From then on the new copies count.
  *
- * A position keeps its key until the segment has another use. So the entries of step 1 can be read
- * in step 2, block by block, as long as the segment has the same number. If it has not, the run is
- * given up, and another one begins.
+ * A position keeps its key until its place has another segment. So the entries of step 1 can be
+ * read in step 2, block by block, as long as the segment has the same number. If it has not, the
+ * run begins again, and the places are kept until their lists are written: so each run ends. A log
+ * that is nearly full has to wait for that, and at first it goes without.
  *
  * If a head cannot be written, or flushed, it may be on the disk or not. Then nothing else is
  * written before it is: a list that it makes count would be overwritten. The same goes for the head
@@ -29,20 +31,10 @@
 
 #define MIN_PAUSE_MS	1000U
 #define MAX_PAUSE_MS	60000U
-/* Percentage of the time that runs may take. */
+/* Percentage of the time that runs may take, as far as the longest pause is long enough. */
 #define DUTY		1U
 
-static u8 *fusion_stale_bits(const struct fusion_stale *s, u8 *bitmaps, u32 place)
-{
-	return bitmaps + (size_t)place * s->fs->land.bitmap_bytes;
-}
-
-/* -- the disk -------------------------------------------------------------------------------- */
-
-static int fusion_stale_rw(struct fusion_stale *s, enum req_op op, u64 blocknr, u32 nr)
-{
-	return fusion_rw_blocks(s->fs, &s->io, op | REQ_META, blocknr, 0, nr);
-}
+/* -- the head -------------------------------------------------------------------------------- */
 
 static void fusion_stale_counts(struct fusion_stale *s)
 {
@@ -59,7 +51,7 @@ static void fusion_stale_counts(struct fusion_stale *s)
 		place->copy = !place->copy;
 		place->again = false;
 		place->written = false;
-		memcpy(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->live, i),
+		memcpy(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->view.live, i),
 		       s->fs->land.bitmap_bytes);
 	}
 	s->head = s->next;
@@ -81,119 +73,25 @@ static int fusion_stale_write_head(struct fusion_stale *s)
 	return r;
 }
 
-/* -- what is on it when a set is opened ------------------------------------------------------ */
-
-/* The part of it that the buffer holds. */
-struct reader {
-	struct fusion_stale *s;
-	u64 start;
-	u32 nr;
-	bool counts;
-};
-
-/* As fusion_load_read_ring(). */
-static const void *fusion_stale_read(void *ctx, u64 blocknr)
-{
-	struct reader *rd = ctx;
-	const struct fusion_sb *sb = &rd->s->fs->sb;
-	const u64 end = sb->stale_start + fusion_stale_size(sb, sb->stale_places);
-
-	if (blocknr < rd->start || blocknr - rd->start >= rd->nr) {
-		rd->start = blocknr;
-		rd->nr = min_t(u64, end - blocknr, FUSION_BUF_BLOCKS);
-		if (fusion_stale_rw(rd->s, REQ_OP_READ, blocknr, rd->nr)) {
-			/* Only the block asked for matters; its neighbours may be bad. */
-			rd->nr = !fusion_stale_rw(rd->s, REQ_OP_READ, blocknr, 1);
-			if (!rd->nr)
-				return NULL;
-		}
-	}
-	return page_address(rd->s->io.buf[blocknr - rd->start]);
-}
-
-static int fusion_stale_found(void *ctx, u32 copy, u32 i, const struct fusion_stale_list *list,
-			      bool counts)
-{
-	struct reader *rd = ctx;
-	struct fusion_stale_place *place = &rd->s->place[i];
-
-	rd->counts = counts;
-	if (!counts) {
-		place->again = true;
-		return 0;
-	}
-	place->segno = list->segno;
-	place->key = list->key;
-	place->sum = list->sum;
-	place->copy = copy;
-	return 0;
-}
-
-/* It may be read the next time, and then count: it is the one that is written next. */
-static void fusion_stale_unreadable(void *ctx, u32 copy, u32 i)
-{
-	struct reader *rd = ctx;
-
-	rd->s->place[i].copy = !copy;
-	rd->s->place[i].again = true;
-}
-
-static int fusion_stale_found_entry(void *ctx, u32 i, const struct fusion_stale_entry *entry)
-{
-	struct reader *rd = ctx;
-
-	if (rd->counts)
-		fusion_stale_bits(rd->s, rd->s->listed, i)[entry->pos / 8] |= 1 << entry->pos % 8;
-	return 0;
-}
-
-static int fusion_stale_load(struct fusion_stale *s)
-{
-	struct reader rd = { .s = s };
-	struct fusion_stale_scan scan = {
-		.sb = &s->fs->sb,
-		.read = fusion_stale_read,
-		.list = fusion_stale_found,
-		.entry = fusion_stale_found_entry,
-		.unreadable = fusion_stale_unreadable,
-		.ctx = &rd,
-	};
-	u32 i;
-
-	fusion_stale_scan(&scan);
-	s->last_run = scan.last_run;
-	s->loaded = true;
-	if (scan.bad_heads) {
-		/* it may be read the next time: the next head has a higher number, and its place */
-		s->last_run += 2 - ((scan.bad_heads >> s->last_run % 2) & 1);
-		for (i = 0; i < s->fs->sb.stale_places; i++)
-			s->place[i].again = true;
-	}
-	s->next = scan.head;
-	return scan.found ? fusion_stale_write_head(s) : 0;
-}
-
 /* -- step 1 ---------------------------------------------------------------------------------- */
 
-/* Both locks held. */
 static void fusion_stale_take_list(struct fusion_stale *s, u32 i)
 {
-	const struct fusion_land *land = &s->fs->land;
-	const struct fusion_land_segment *seg = i < land->max ? &land->segment[i] : NULL;
+	const struct fusion_land_segment *seg = &s->view.segment[i];
 	struct fusion_stale_list *list = &s->taken[i];
-	u8 *live = fusion_stale_bits(s, s->live, i);
 
-	*list = (struct fusion_stale_list){ };
-	if (!seg || seg->state != FUSION_LAND_LISTED || !seg->nr_live) {
-		memset(live, 0, land->bitmap_bytes);
+	*list = (struct fusion_stale_list){
+		.run = s->next.run,
+		.seq = s->next.seq,
+		.time = s->next.time,
+	};
+	if (!seg->nr_live)
 		return;
-	}
 	list->segno = seg->segno;
 	list->key = seg->key;
 	list->slot = seg->slot;
-	list->epoch = s->fs->sb.epoch;
+	list->epoch = s->next.epoch;
 	list->total = seg->nr_live;
-	memcpy(live, land->live + (size_t)i * land->bitmap_bytes, land->bitmap_bytes);
 }
 
 /* Does a list differ from the one that counts? */
@@ -203,8 +101,15 @@ static bool fusion_stale_differs(const struct fusion_stale *s, u32 i)
 
 	return place->again || place->segno != s->taken[i].segno ||
 	       place->key != s->taken[i].key ||
-	       memcmp(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->live, i),
+	       memcmp(fusion_stale_bits(s, s->listed, i), fusion_stale_bits(s, s->view.live, i),
 		      s->fs->land.bitmap_bytes);
+}
+
+/* The entries of a list are not read any more. */
+static void fusion_stale_release(struct fusion_stale *s, u32 i)
+{
+	if (s->view.keep && s->taken[i].total)
+		fusion_land_unkeep(s->fs, i);
 }
 
 /* Return: is there anything to be written? */
@@ -222,19 +127,20 @@ static bool fusion_stale_take(struct fusion_stale *s)
 	s->since_ms = 0;
 	s->next.seq = land->ended.seq;
 	s->next.time = ktime_get_real_seconds();
-	for (i = 0; i < fs->sb.stale_places; i++)
-		fusion_stale_take_list(s, i);
+	fusion_land_view_begin(land, &s->view);
 	spin_unlock_irqrestore(&land->lock, flags);
 	spin_unlock_irq(&fs->lock);
+	fusion_land_view_take(land);
 
 	s->next.run = s->last_run + 1;
 	for (i = 0; i < fs->sb.stale_places; i++) {
-		s->taken[i].run = s->next.run;
-		s->taken[i].seq = s->next.seq;
-		s->taken[i].time = s->next.time;
+		fusion_stale_take_list(s, i);
 		s->next.nr_lists += !!s->taken[i].total;
 		s->next.nr_blocks += s->taken[i].total;
-		differs |= fusion_stale_differs(s, i);
+		if (fusion_stale_differs(s, i))
+			differs = true;
+		else
+			fusion_stale_release(s, i);
 	}
 	return differs || s->next.seq != s->head.seq || s->next.epoch != s->head.epoch;
 }
@@ -263,7 +169,7 @@ static int fusion_stale_write_pile(struct fusion_stale *s, struct pile *pile)
  */
 static int fusion_stale_entries(struct fusion_stale *s, u32 i, u32 *pos, u32 nr)
 {
-	const u8 *live = fusion_stale_bits(s, s->live, i);
+	const u8 *live = fusion_stale_bits(s, s->view.live, i);
 	struct fusion_land *land = &s->fs->land;
 	const struct fusion_land_entry *entry;
 	unsigned long flags;
@@ -322,9 +228,11 @@ static int fusion_stale_write_lists(struct fusion_stale *s)
 	s->last_run = s->next.run;
 	for (i = 0; i < s->fs->sb.stale_places; i++)
 		s->place[i].written = false;
-	for (i = 0; !r && i < s->fs->sb.stale_places; i++) {
-		if (fusion_stale_differs(s, i))
-			r = fusion_stale_write_list(s, i, &pile);
+	for (i = 0; i < s->fs->sb.stale_places; i++) {
+		if (fusion_stale_differs(s, i)) {
+			r = r ?: fusion_stale_write_list(s, i, &pile);
+			fusion_stale_release(s, i);
+		}
 		s->next.sum += s->place[i].written ? s->taken[i].sum : s->place[i].sum;
 		cond_resched();
 	}
@@ -333,14 +241,14 @@ static int fusion_stale_write_lists(struct fusion_stale *s)
 
 /* -- a run ----------------------------------------------------------------------------------- */
 
-/* Return: 0, -EAGAIN: another one has to follow, or the error of the member. */
+/* Return: 0, the error of the member, or -EAGAIN: see above. */
 static int fusion_stale_steps(struct fusion_stale *s)
 {
 	int r = 0;
 
 	if (!s->loaded)
-		r = fusion_stale_load(s);
-	else if (s->headless)
+		s->headless = fusion_stale_load(s);
+	if (s->headless)
 		r = fusion_stale_write_head(s);
 	if (r || !fusion_stale_take(s))
 		return r;
@@ -364,17 +272,20 @@ static int fusion_stale_run(struct fusion_stale *s)
 	r = fusion_gate_ready(fs);
 	if (!r)
 		r = fusion_stale_steps(s);
+	if (r == -EAGAIN) {
+		s->view.keep = true;
+		r = fusion_stale_steps(s);
+		s->view.keep = false;
+	}
 
 	spin_lock_irq(&fs->lock);
 	s->runs++;
-	changed = r != -EAGAIN && s->failed != !!r;
-	if (r != -EAGAIN) {
-		s->failed = r;
-		s->errors += !!r;
-		s->pause_ms = clamp_t(u64, r ? 2 * s->pause_ms :
-				      (fusion_now_ms() - started) * (100 / DUTY),
-				      MIN_PAUSE_MS, MAX_PAUSE_MS);
-	}
+	changed = s->failed != !!r;
+	s->failed = r;
+	s->errors += !!r;
+	s->pause_ms = clamp_t(u64, r ? 2 * s->pause_ms :
+			      (fusion_now_ms() - started) * (100 / DUTY),
+			      MIN_PAUSE_MS, MAX_PAUSE_MS);
 	if (r)
 		s->since_ms = since;
 	if (r || s->since_ms)
@@ -409,12 +320,12 @@ static void fusion_do_stale(struct work_struct *work)
 
 int fusion_stale_init(struct fusion *fs)
 {
-	const u32 bytes = fs->land.bitmap_bytes;
-	/* there may be fewer segments: the lists of the others are empty */
+	/* there may be more than the log has segments */
 	const u32 places = fs->sb.stale_places;
+	const struct fusion_land *land = &fs->land;
 	struct fusion_stale *s;
 
-	if (!fs->land.max || !places)
+	if (!land->max || !places)
 		return 0;
 	s = kvzalloc(sizeof(*s), GFP_KERNEL);
 	fs->stale = s;
@@ -423,12 +334,16 @@ int fusion_stale_init(struct fusion *fs)
 	s->fs = fs;
 	s->pause_ms = MIN_PAUSE_MS;
 	s->place = kvcalloc(places, sizeof(*s->place), GFP_KERNEL);
-	s->listed = kvcalloc(places, bytes, GFP_KERNEL);
+	s->listed = kvcalloc(places, land->bitmap_bytes, GFP_KERNEL);
 	s->taken = kvcalloc(places, sizeof(*s->taken), GFP_KERNEL);
-	s->live = kvcalloc(places, bytes, GFP_KERNEL);
+	s->view.segment = kvcalloc(places, sizeof(*s->view.segment), GFP_KERNEL);
+	s->view.live = kvcalloc(places, land->bitmap_bytes, GFP_KERNEL);
+	s->view.untaken = kvcalloc(BITS_TO_LONGS(land->max), sizeof(long), GFP_KERNEL);
 	s->entry = kvcalloc(FUSION_STALE_ENTRIES, sizeof(*s->entry), GFP_KERNEL);
+	s->seen = kvcalloc(places, FUSION_STALE_COPIES * sizeof(*s->seen), GFP_KERNEL);
 	s->wq = alloc_ordered_workqueue("fusion-stale", WQ_MEM_RECLAIM);
-	if (!s->place || !s->listed || !s->taken || !s->live || !s->entry || !s->wq)
+	if (!s->place || !s->listed || !s->taken || !s->view.segment || !s->view.live ||
+	    !s->view.untaken || !s->entry || !s->seen || !s->wq)
 		return -ENOMEM;
 	INIT_DELAYED_WORK(&s->work, fusion_do_stale);
 	return fusion_chain_init(&s->io, &fs->replica.sb);
@@ -443,8 +358,11 @@ void fusion_stale_exit(struct fusion *fs)
 	if (s->wq)
 		destroy_workqueue(s->wq);
 	fusion_chain_exit(&s->io);
+	kvfree(s->seen);
 	kvfree(s->entry);
-	kvfree(s->live);
+	kvfree(s->view.untaken);
+	kvfree(s->view.live);
+	kvfree(s->view.segment);
 	kvfree(s->taken);
 	kvfree(s->listed);
 	kvfree(s->place);

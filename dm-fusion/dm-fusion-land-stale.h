@@ -3,10 +3,12 @@
  * dm-fusion: the stale list of a set with a landing log, which the slow member has: the blocks of
  * which only the log has the newest version. What is on disk, dm-fusion-stale-format.h says.
  *
- * A run begins about a second after something has got into the log, or has died there. It takes at
- * most a hundredth of the time, and nobody waits for it: no bio, no flush, no commit. It is put off
- * while the slow member sleeps. When the set is closed, the last run makes the list exact; without
- * that, the superblock of the slow member does not say CLEAN.
+ * A run begins about a second after something has got into the log, or has died there. The pause
+ * after one is a hundred times as long as it was, up to a minute. No bio, no flush and no commit
+ * waits for it to end, with two exceptions: a flush of the slow member beside one of a run, for how
+ * that ends; and a place for a segment, if one that the run had yet to write was used meanwhile.
+ * Runs are put off while the slow member sleeps. When the set is closed, the last run makes the list
+ * exact; without that, the superblock of the slow member does not say CLEAN.
  */
 #ifndef DM_FUSION_LAND_STALE_H
 #define DM_FUSION_LAND_STALE_H
@@ -16,6 +18,7 @@
 #include <linux/math64.h>
 #include <linux/workqueue.h>
 
+#include "dm-fusion-land-view.h"
 #include "dm-fusion-metadata.h"
 #include "dm-fusion-stale.h"
 
@@ -51,8 +54,9 @@ struct fusion_stale_place {
  * @place: lists, as they count
  * @listed: as @live of the landing log: what they have
  * @taken: lists, as the run under way has found the log
- * @live: the bits of these
+ * @view: what that is made of: the segments, and the bits of their entries
  * @entry: scratch: entries of a block of a list
+ * @seen: scratch for the reading of what is on the disk
  * @exact: the last run was that of a close
  * @work: a run
  * @wq: queue of @work
@@ -76,8 +80,9 @@ struct fusion_stale {
 	struct fusion_stale_place *place;
 	u8 *listed;
 	struct fusion_stale_list *taken;
-	u8 *live;
+	struct fusion_land_view view;
 	struct fusion_stale_entry *entry;
+	struct fusion_stale_seen *seen;
 	bool exact;
 	struct delayed_work work;
 	struct workqueue_struct *wq;
@@ -127,5 +132,19 @@ void fusion_stale_start(struct fusion *fs);
  * error the list is not exact.
  */
 void fusion_stale_stop(struct fusion *fs);
+
+/* -- dm-fusion-land-stale-read.c: only for runs ------------------------------------------- */
+
+/* Read or write blocks of the slow member, from or into the first ones of the buffer. */
+int fusion_stale_rw(struct fusion_stale *s, enum req_op op, u64 blocknr, u32 nr);
+
+/* The bits of a list, in @listed or those of @view. */
+u8 *fusion_stale_bits(const struct fusion_stale *s, u8 *bitmaps, u32 place);
+
+/*
+ * Find out what is on the disk. Return: is there a head? It is in @next then, and has to be written
+ * once more.
+ */
+bool fusion_stale_load(struct fusion_stale *s);
 
 #endif

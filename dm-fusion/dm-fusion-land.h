@@ -56,6 +56,7 @@ struct fusion_land_batch;
 struct fusion_land_reader;
 struct fusion_land_merge;
 struct fusion_land_summary;
+struct fusion_land_view;
 struct work_struct;
 struct workqueue_struct;
 
@@ -130,6 +131,7 @@ enum fusion_land_step {
  * @dead: others have died since
  * @ends: where it ends was recorded
  * @failed: a write to it has failed: its slot is not used any more
+ * @kept: somebody with a view reads its entries: when it is gone, its place is not used yet
  */
 struct fusion_land_segment {
 	u64 segno;
@@ -144,6 +146,7 @@ struct fusion_land_segment {
 	bool dead : 1;
 	bool ends : 1;
 	bool failed : 1;
+	bool kept : 1;
 };
 
 /**
@@ -193,6 +196,7 @@ struct fusion_land_segment {
  * @failed: the block of its header, until a commit has said that it is void; or 0
  * @nr_live: number of these
  * @nr_filled: segments that have any
+ * @view: a view that is being taken, or was; or NULL
  *
  * Under @lock and fs->lock, to read any of both:
  * @segment: segments; @state and @steps under fs->lock alone, but for FUSION_LAND_LISTED
@@ -205,6 +209,7 @@ struct fusion_land_segment {
  * Under fs->lock:
  * @opens: commits open segments: from the one on that begins the epoch
  * @nr: segments that have a slot
+ * @nr_kept: places of others, that are kept
  * @all: the next commit records all segments
  * @tight: a set is being loaded, and its journal is short: no segment is opened
  * @taken: the commit under way records segments, and @landed
@@ -277,6 +282,7 @@ struct fusion_land {
 	u64 failed;
 	u32 nr_live;
 	u32 nr_filled;
+	struct fusion_land_view *view;
 	struct fusion_land_segment *segment;
 	u8 *killed;
 	u32 dirty;
@@ -286,6 +292,7 @@ struct fusion_land {
 
 	bool opens;
 	u32 nr;
+	u32 nr_kept;
 	bool all;
 	bool tight;
 	bool taken;

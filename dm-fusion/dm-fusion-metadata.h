@@ -93,15 +93,17 @@ struct fusion_txns {
  * struct fusion_flush - flushes of the members
  * @mutex: one flush of the slow member, or the old one, at a time
  * @flushing: such a flush is under way; under fs->lock
+ * @beside: one of fusion_flush_slow_now() is; under fs->lock, set with @mutex held as well
  * @lost: a flush of any of them has failed
  * @nr: users' flushes in flight to the fast member; under fs->lock
  * @hold: send no more of these, as during a commit; under fs->lock
- * @wait: woken when @nr falls
+ * @wait: woken when @nr falls, and when @beside ends
  * @slow_flushes: number of flushes of the slow member so far
  */
 struct fusion_flush {
 	struct mutex mutex;	/* see "Locks" in dm-fusion.h */
 	bool flushing;
+	bool beside;
 	u32 lost;
 	u32 nr;
 	bool hold;
@@ -213,8 +215,9 @@ int fusion_flush_slow(struct fusion *fs);
 
 /*
  * Flush the slow member, whether it was written or not; it counts as written afterwards if it did
- * before. For metadata of its own, which no flush of users waits for. Context and return: as
- * fusion_flush_slow().
+ * before. For metadata of its own, which no flush of users waits for: fusion_flush_slow() flushes
+ * beside it, and has to know how it ended only if it has not ended by then. One caller at a time.
+ * Context and return: as fusion_flush_slow().
  */
 int fusion_flush_slow_now(struct fusion *fs);
 

@@ -188,83 +188,134 @@ static void fusion_stale_find_head(struct fusion_stale_scan *scan)
 	scan->last_run = scan->head.run;
 }
 
-/* Is a copy of a list there as a whole? */
-static bool fusion_stale_find(const struct fusion_stale_scan *scan, u32 copy, u32 place,
-			      struct fusion_stale_list *list)
+static struct fusion_stale_seen *fusion_stale_seen(const struct fusion_stale_scan *scan, u32 copy,
+						    u32 place)
 {
-	struct fusion_stale_list part;
-	const void *block;
-	u32 index = 0, sum = 0;
-	const char *why;
-
-	do {
-		block = scan->read(scan->ctx, fusion_stale_blocknr(scan->sb, copy, place, index));
-		if (!block && scan->unreadable)
-			scan->unreadable(scan->ctx, copy, place);
-		if (!block ||
-		    fusion_stale_unpack(scan->sb, copy, place, index, block, &part, &why))
-			return false;
-		if (index && (part.run != list->run || part.segno != list->segno ||
-			      part.total != list->total))
-			return false;
-		*list = part;
-		sum += part.sum;
-	} while (++index < fusion_stale_used(list->total));
-	list->sum = sum;
-	return true;
+	return &scan->seen[(size_t)copy * scan->sb->stale_places + place];
 }
 
-static int fusion_stale_tell(struct fusion_stale_scan *scan, u32 copy, u32 place,
-			     const struct fusion_stale_list *list, bool counts)
+/* The entries of a block that was checked. */
+static int fusion_stale_tell_block(const struct fusion_stale_scan *scan, u32 place,
+				   const void *block, u32 count)
 {
 	struct fusion_stale_entry entry;
-	const void *block;
-	u32 index, i;
 	int r = 0;
+	u32 i;
 
-	if (counts) {
-		scan->nr_lists += !!list->total;
-		scan->nr_blocks += list->total;
-		scan->sum += list->sum;
-	}
-	if (scan->list)
-		r = scan->list(scan->ctx, copy, place, list, counts);
-	for (index = 0; scan->entry && !r && index * FUSION_STALE_ENTRIES < list->total; index++) {
-		block = scan->read(scan->ctx, fusion_stale_blocknr(scan->sb, copy, place, index));
-		for (i = 0; block && !r && i < fusion_stale_count(list->total, index); i++) {
-			fusion_stale_entry(block, i, &entry);
-			r = scan->entry(scan->ctx, place, &entry);
-		}
+	for (i = 0; !r && i < count; i++) {
+		fusion_stale_entry(block, i, &entry);
+		r = scan->entry(scan->ctx, place, &entry);
 	}
 	return r;
 }
 
+/*
+ * Read a copy of a list: that in @seen, if there is one. @told: NULL, or entries are told, and this
+ * is what came back. Return: 0, -EIO: it cannot be read, or -ENODATA: it is not there as a whole.
+ */
+static int fusion_stale_read(const struct fusion_stale_scan *scan, u32 copy, u32 place,
+			     struct fusion_stale_seen *seen, int *told)
+{
+	struct fusion_stale_list list;
+	const void *block;
+	u32 index = 0;
+	const char *why;
+
+	seen->sum = 0;
+	do {
+		block = scan->read(scan->ctx, fusion_stale_blocknr(scan->sb, copy, place, index));
+		if (!block)
+			return -EIO;
+		if (fusion_stale_unpack(scan->sb, copy, place, index, block, &list, &why))
+			return -ENODATA;
+		if (!seen->run) {
+			seen->run = list.run;
+			seen->segno = list.segno;
+			seen->key = list.key;
+			seen->total = list.total;
+		}
+		if (list.run != seen->run || list.segno != seen->segno ||
+		    list.key != seen->key || list.total != seen->total)
+			return -ENODATA;
+		seen->sum += list.sum;
+		if (told)
+			*told = fusion_stale_tell_block(scan, place, block,
+							fusion_stale_count(list.total, index));
+	} while (++index < fusion_stale_used(seen->total) && !(told && *told));
+	return 0;
+}
+
+static void fusion_stale_find(struct fusion_stale_scan *scan, u32 copy, u32 place)
+{
+	struct fusion_stale_seen seen = { };
+	const int r = fusion_stale_read(scan, copy, place, &seen, NULL);
+
+	if (r == -EIO && scan->unreadable)
+		scan->unreadable(scan->ctx, copy, place);
+	if (r)
+		seen.run = 0;
+	*fusion_stale_seen(scan, copy, place) = seen;
+	scan->last_run = max(scan->last_run, seen.run);
+}
+
+/* Does a copy of a list count, or is it of a run that was cut short? */
+static bool fusion_stale_told(const struct fusion_stale_scan *scan, u32 copy, u32 place,
+			      bool *counts)
+{
+	const u64 run = fusion_stale_seen(scan, copy, place)->run;
+	const u64 other = fusion_stale_seen(scan, !copy, place)->run;
+
+	*counts = run && run <= scan->head.run &&
+		  (other > scan->head.run || other < run || (other == run && !copy));
+	return *counts || run > scan->head.run;
+}
+
+/* Its entries are read once more: it has to be what it was. */
+static int fusion_stale_tell(struct fusion_stale_scan *scan, u32 copy, u32 place)
+{
+	const struct fusion_stale_seen *seen = fusion_stale_seen(scan, copy, place);
+	struct fusion_stale_seen again = *seen;
+	int r = 0, told = 0;
+	bool counts;
+
+	if (!fusion_stale_told(scan, copy, place, &counts))
+		return 0;
+	if (scan->entry && seen->total)
+		r = fusion_stale_read(scan, copy, place, &again, &told);
+	if (told)
+		return told;
+	if (r || again.sum != seen->sum) {
+		if (scan->unreadable)
+			scan->unreadable(scan->ctx, copy, place);
+	} else if (counts) {
+		scan->nr_lists += !!seen->total;
+		scan->nr_blocks += seen->total;
+		scan->sum += seen->sum;
+	}
+	return 0;
+}
+
 int fusion_stale_scan(struct fusion_stale_scan *scan)
 {
-	struct fusion_stale_list list[FUSION_STALE_COPIES];
-	bool there[FUSION_STALE_COPIES];
-	u32 place, copy, counts;
+	const u32 places = scan->sb->stale_places;
+	u32 place, copy;
+	bool counts;
 	int r = 0;
 
 	fusion_stale_find_head(scan);
 	scan->nr_lists = 0;
 	scan->nr_blocks = 0;
 	scan->sum = 0;
-	for (place = 0; !r && place < scan->sb->stale_places; place++) {
-		counts = FUSION_STALE_NONE;
-		for (copy = 0; copy < FUSION_STALE_COPIES; copy++) {
-			there[copy] = fusion_stale_find(scan, copy, place, &list[copy]);
-			if (!there[copy])
-				continue;
-			scan->last_run = max(scan->last_run, list[copy].run);
-			if (list[copy].run <= scan->head.run &&
-			    (counts == FUSION_STALE_NONE || list[copy].run > list[counts].run))
-				counts = copy;
-		}
+	for (copy = 0; copy < FUSION_STALE_COPIES; copy++)
+		for (place = 0; place < places; place++)
+			fusion_stale_find(scan, copy, place);
+	for (place = 0; scan->list && place < places; place++)
 		for (copy = 0; !r && copy < FUSION_STALE_COPIES; copy++)
-			if (there[copy] && (copy == counts || list[copy].run > scan->head.run))
-				r = fusion_stale_tell(scan, copy, place, &list[copy],
-						      copy == counts);
-	}
+			if (fusion_stale_told(scan, copy, place, &counts))
+				r = scan->list(scan->ctx, copy, place,
+					       fusion_stale_seen(scan, copy, place), counts);
+	for (copy = 0; copy < FUSION_STALE_COPIES; copy++)
+		for (place = 0; !r && place < places; place++)
+			r = fusion_stale_tell(scan, copy, place);
 	return r;
 }

@@ -4,7 +4,7 @@
  * in dm-fusion-stale-format.h.
  *
  * Pure code, as in dm-fusion-codec.h: no I/O, no allocation, no locks. Each number that comes from
- * a block is bounded here, once.
+ * a block is bounded here, each time that the block is read.
  *
  * INV23 What the slow member has of a block that is in no list that counts is as new as it was when
  *	 the run of the head began, or newer, as long as the extent lies there.
@@ -124,18 +124,27 @@ void fusion_stale_entry(const void *block, u32 i, struct fusion_stale_entry *ent
 
 /* -- reading it ---------------------------------------------------------------------------- */
 
-/* No copy of a list. */
-#define FUSION_STALE_NONE	FUSION_STALE_COPIES
+/* A copy of a list that was found: as struct fusion_stale_list; @run is 0 if it is not there. */
+struct fusion_stale_seen {
+	u64 run;
+	u64 segno;
+	u64 key;
+	u32 sum;
+	u32 total;
+};
 
 /**
  * struct fusion_stale_scan - what fusion_stale_scan() needs and finds
  * @sb: superblock of either member; it has a stale list
+ * @seen: scratch: FUSION_STALE_COPIES for each of its lists
  * @read: returns a pointer to a block of the slow member, valid until the next call, or NULL if it
  *	can't be read
  * @list: NULL, or called for each copy of a list that counts (@counts), or that a later run has
- *	written, before its entries. Nonzero return ends the scan
- * @entry: NULL, or called for each entry of these
- * @unreadable: NULL, or called for each copy of a list that cannot be read, before @list
+ *	written. Nonzero return ends the scan
+ * @entry: NULL, or called for each entry of these, when @list was called for all
+ * @unreadable: NULL, or called for each copy of a list that cannot be read, before @list; and
+ *	behind that for one of which the entries cannot be read, or not as they were. Such a list is not
+ *	in @nr_lists, @nr_blocks, and @sum; @entry may have been called for some of them
  * @ctx: argument of these
  * @found: out: there is a head
  * @head: out: the one that counts; zeros if there is none
@@ -148,8 +157,9 @@ void fusion_stale_entry(const void *block, u32 i, struct fusion_stale_entry *ent
  */
 struct fusion_stale_scan {
 	const struct fusion_sb *sb;
+	struct fusion_stale_seen *seen;
 	const void *(*read)(void *ctx, u64 blocknr);
-	int (*list)(void *ctx, u32 copy, u32 place, const struct fusion_stale_list *list,
+	int (*list)(void *ctx, u32 copy, u32 place, const struct fusion_stale_seen *list,
 		    bool counts);
 	int (*entry)(void *ctx, u32 place, const struct fusion_stale_entry *entry);
 	void (*unreadable)(void *ctx, u32 copy, u32 place);
@@ -165,9 +175,10 @@ struct fusion_stale_scan {
 };
 
 /*
- * Read all of it. Blocks that are stale are the entries of all lists that @list and @entry are
- * called for: those that count, and those of a run that was cut short. Return: 0, or what one of
- * these has returned.
+ * Read all of it, from the first block on to the last; and once more, in that order, what has
+ * entries. Blocks that are stale are the entries of all lists that @list and @entry are called for:
+ * those that count, and those of a run that was cut short. Return: 0, or what one of these has
+ * returned.
  */
 int fusion_stale_scan(struct fusion_stale_scan *scan);
 

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The stale list of a set with two slots for a landing log: blocks of lists and of the head, which
- * say where they are. What is found is bounded, and the same each time.
+ * say where they are. What is found is bounded, and the same each time; and bounded if the disk
+ * gives another block of a place when it is read once more.
  */
 #include "fuzz.h"
 #include "dm-fusion-stale.h"
 
 #define PLACES		2U
 #define REGION		(2 + 2 * PLACES)
-#define MAX_BLOCKS	6U
+#define MAX_BLOCKS	8U
 
 static struct fusion_sb sb;
 static const uint8_t *input;
 static u32 input_blocks;
 static struct fusion_stale_scan first;
 static u64 digest;
+static u64 nr_told;
+static bool fickle;
+static u32 nr_reads[REGION];
 
 static void begin(void)
 {
@@ -33,16 +37,18 @@ static u64 place_of(const uint8_t *block)
 
 static const void *read_block(void *ctx, u64 blocknr)
 {
-	u32 i;
+	u32 i, skip;
 
 	PROMISED(blocknr >= sb.stale_start && blocknr - sb.stale_start < REGION);
+	skip = fickle ? nr_reads[blocknr - sb.stale_start]++ : 0;
 	for (i = input_blocks; i; i--)
-		if (place_of(input + (i - 1) * FUSION_BLOCK_SIZE) == blocknr - sb.stale_start)
+		if (place_of(input + (i - 1) * FUSION_BLOCK_SIZE) == blocknr - sb.stale_start &&
+		    !skip--)
 			return input + (i - 1) * FUSION_BLOCK_SIZE;
 	return NULL;
 }
 
-static int see_list(void *ctx, u32 copy, u32 place, const struct fusion_stale_list *list,
+static int see_list(void *ctx, u32 copy, u32 place, const struct fusion_stale_seen *list,
 		    bool counts)
 {
 	PROMISED(copy < FUSION_STALE_COPIES && place < PLACES);
@@ -58,19 +64,24 @@ static int see_entry(void *ctx, u32 place, const struct fusion_stale_entry *entr
 	PROMISED(place < PLACES && entry->lext < sb.nr_lexts);
 	PROMISED(entry->block < 16 && entry->pos < 16);
 	digest = digest * 31 + entry->lext + entry->block + entry->pos;
+	nr_told++;
 	return 0;
 }
 
 static struct fusion_stale_scan scan(void)
 {
+	static struct fusion_stale_seen found[FUSION_STALE_COPIES * PLACES];
 	struct fusion_stale_scan s = {
-		.sb = &sb, .read = read_block, .list = see_list, .entry = see_entry,
+		.sb = &sb, .seen = found, .read = read_block, .list = see_list, .entry = see_entry,
 	};
 
 	digest = 0;
+	nr_told = 0;
+	memset(nr_reads, 0, sizeof(nr_reads));
 	s.ctx = &s;
 	PROMISED(!fusion_stale_scan(&s));
 	PROMISED(s.nr_lists <= PLACES && s.nr_blocks <= PLACES * 16);
+	PROMISED(s.nr_blocks <= nr_told);
 	PROMISED(s.last_run >= s.head.run && (s.found || !s.head.run));
 	return s;
 }
@@ -80,11 +91,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u64 seen;
 
 	begin();
+	fickle = false;
 	input = data;
 	input_blocks = min(size / FUSION_BLOCK_SIZE, (size_t)MAX_BLOCKS);
 	first = scan();
 	seen = digest;
 	PROMISED(scan().last_run == first.last_run && digest == seen);
+	fickle = true;
+	scan();
 	return 0;
 }
 

@@ -39,8 +39,12 @@ struct stale *stale_load(struct sim_disk *slow, const struct fusion_sb *sb)
 	stale->scan.read = read_block;
 	stale->scan.entry = enter;
 	stale->scan.ctx = stale;
-	if (sb->stale_places)
-		fusion_stale_scan(&stale->scan);
+	if (!sb->stale_places)
+		return stale;
+	stale->scan.seen = sim_alloc(sb->stale_places * FUSION_STALE_COPIES *
+				     sizeof(*stale->scan.seen), true);
+	fusion_stale_scan(&stale->scan);
+	sim_free(stale->scan.seen);
 	return stale;
 }
 

@@ -2,7 +2,7 @@
 /* The index of the landing log: the same as a list of what is where, and as small as promised. */
 #include <errno.h>
 
-#include "dm-fusion-land.h"
+#include "dm-fusion-land-view.h"
 
 #include "unit.h"
 
@@ -14,10 +14,13 @@
 
 /* Where the simulator's kernel would let other tasks run, and its locks. */
 int sim_preempt_left = 1;
+static void (*others)(void);
 
 void sim_preempt(void)
 {
 	sim_preempt_left = 1;
+	if (others)
+		others();
 }
 
 void sim_lock(spinlock_t *lock, bool may_nest, unsigned long *flags)
@@ -303,6 +306,64 @@ static void test_flight(void)
 	fusion_land_exit(&l.land);
 }
 
+/* -- views --------------------------------------------------------------------------------- */
+
+#define PLACES	100U
+
+static struct fusion_land big;
+static u64 big_seed;
+static u32 nr_changes;
+
+/* Entries come and go. The block is that of the position, so none is there twice. */
+static void change(void)
+{
+	u32 i, pos;
+
+	for (i = 0; i < 200; i++, nr_changes++) {
+		pos = rnd_below(&big_seed, PLACES * BLOCKS);
+		if (fusion_land_find(&big, pos / BLOCKS, pos % BLOCKS) == FUSION_LAND_NONE)
+			fusion_land_insert(&big, pos, pos / BLOCKS, pos % BLOCKS);
+		else if (rnd_below(&big_seed, 2))
+			fusion_land_remove(&big, pos);
+		else
+			fusion_land_kill(&big, pos);
+	}
+}
+
+/* A view is of the moment when it was begun, whatever changes while it is taken. */
+static void test_view(void)
+{
+	struct fusion_land_view view = { };
+	u32 i, k, nr_live[PLACES];
+	u8 *live;
+
+	REQUIRE_EQ(fusion_land_init(&big, PLACES, BLOCKS, PLACES), 0);
+	view.segment = calloc(PLACES, sizeof(*view.segment));
+	view.live = calloc(PLACES, big.bitmap_bytes);
+	view.untaken = calloc(BITS_TO_LONGS(PLACES), sizeof(long));
+	live = calloc(PLACES, big.bitmap_bytes);
+	for (i = 0; i < 20; i++) {
+		change();
+		memcpy(live, big.live, PLACES * big.bitmap_bytes);
+		for (k = 0; k < PLACES; k++)
+			nr_live[k] = big.segment[k].nr_live;
+		fusion_land_view_begin(&big, &view);
+		nr_changes = 0;
+		others = change;
+		fusion_land_view_take(&big);
+		others = NULL;
+		REQUIRE(nr_changes);
+		REQUIRE(!memcmp(live, view.live, PLACES * big.bitmap_bytes));
+		for (k = 0; k < PLACES; k++)
+			REQUIRE_EQ(view.segment[k].nr_live, nr_live[k]);
+	}
+	fusion_land_exit(&big);
+	free(view.segment);
+	free(view.live);
+	free(view.untaken);
+	free(live);
+}
+
 static void test_slots(void)
 {
 	struct list l;
@@ -368,6 +429,7 @@ static const struct unit_test tests[] = {
 	{ "land: extents with entries", test_extents },
 	{ "land: more of them than places", test_crowd },
 	{ "land: blocks on their way", test_flight },
+	{ "land: views", test_view },
 	{ "land: slots of segments", test_slots },
 	{ "land: no more memory than promised", test_bound },
 	{ "land: no memory", test_memory },

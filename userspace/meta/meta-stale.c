@@ -73,14 +73,20 @@ int fus_stale_read(const struct offline *o, const struct fusion_sb *sb, struct s
 	if (!sb->stale_places)
 		return 0;
 	c.buf = fus_offline_buffer(WINDOW_BLOCKS * FUSION_BLOCK_SIZE);
-	if (!c.buf)
+	list->scan.seen = calloc(sb->stale_places, FUSION_STALE_COPIES * sizeof(*list->scan.seen));
+	if (!c.buf || !list->scan.seen) {
+		free(c.buf);
+		free(list->scan.seen);
 		return -ENOMEM;
+	}
 	list->scan.sb = sb;
 	list->scan.read = read_block;
 	list->scan.entry = add_block;
 	list->scan.ctx = &c;
 	err = fusion_stale_scan(&list->scan);
 	free(c.buf);
+	free(list->scan.seen);
+	list->scan.seen = NULL;
 	if (list->nr)
 		qsort(list->block, list->nr, sizeof(*list->block), fus_stale_compare);
 	return err;
