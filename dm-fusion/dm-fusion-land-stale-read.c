@@ -104,9 +104,14 @@ bool fusion_stale_load(struct fusion_stale *s)
 	s->seen = NULL;
 	s->last_run = scan.last_run;
 	s->loaded = true;
-	if (scan.bad_heads) {
-		/* it may be read the next time: the next head has a higher number, and its place */
-		s->last_run += 2 - ((scan.bad_heads >> s->last_run % 2) & 1);
+	s->bad_heads = scan.bad_heads;
+	if (s->bad_heads && scan.found && !fusion_stale_whole(&scan)) {
+		s->bad_heads |= BIT(scan.head.run % FUSION_STALE_COPIES);
+		scan.found = false;
+	}
+	if (s->bad_heads) {
+		/* lists that are not found may have the number of that run */
+		s->last_run += 2;
 		for (i = 0; i < s->fs->sb.stale_places; i++)
 			s->place[i].again = true;
 	}

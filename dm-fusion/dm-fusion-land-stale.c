@@ -73,6 +73,32 @@ static int fusion_stale_write_head(struct fusion_stale *s)
 	return r;
 }
 
+/*
+ * A head that cannot be read may be read the next time, and count: the copies of lists that it
+ * speaks of are not known, and the run would write over them. So it is written over before. The
+ * other one may have lost lists to that one's run: then it goes first, and until the run ends there
+ * is none.
+ */
+static int fusion_stale_void_heads(struct fusion_stale *s)
+{
+	u32 i, copy;
+	int r = 0;
+
+	memset(page_address(s->io.buf[0]), 0, FUSION_BLOCK_SIZE);
+	for (i = 0; !r && i < FUSION_STALE_COPIES; i++) {
+		copy = (s->next.run + i) % FUSION_STALE_COPIES;
+		if (!(s->bad_heads & BIT(copy)))
+			continue;
+		r = fusion_stale_rw(s, REQ_OP_WRITE, fusion_stale_head_blocknr(&s->fs->sb, copy),
+				    1);
+		if (!r)
+			r = fusion_flush_slow_now(s->fs);
+	}
+	if (!r)
+		s->bad_heads = 0;
+	return r;
+}
+
 /* -- step 1 ---------------------------------------------------------------------------------- */
 
 static void fusion_stale_take_list(struct fusion_stale *s, u32 i)
@@ -248,7 +274,9 @@ static int fusion_stale_steps(struct fusion_stale *s)
 
 	if (!s->loaded)
 		s->headless = fusion_stale_load(s);
-	if (s->headless)
+	if (s->bad_heads)
+		r = fusion_stale_void_heads(s);
+	if (!r && s->headless)
 		r = fusion_stale_write_head(s);
 	if (r || !fusion_stale_take(s))
 		return r;

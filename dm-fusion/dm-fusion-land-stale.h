@@ -47,6 +47,8 @@ struct fusion_stale_place {
  * @fs: device
  * @io: buffer for blocks of the slow member
  * @loaded: what is on the disk is known
+ * @bad_heads: a bit for each copy of the head that must not count any more: see
+ *	fusion_stale_void_heads()
  * @headless: the lists of @next are durable; its head may be on the disk or not
  * @head: the head that counts
  * @next: the head of the run under way
@@ -73,6 +75,7 @@ struct fusion_stale {
 	struct fusion *fs;
 	struct fusion_chain io;
 	bool loaded;
+	u32 bad_heads;
 	bool headless;
 	struct fusion_stale_head head;
 	struct fusion_stale_head next;
