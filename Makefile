@@ -278,7 +278,7 @@ checkpatch:
 sparse: $(foreach k,$(filter $(KERNELS),$(KVER)),$(addprefix sparse-$k/,$(MODULES)))
 
 # Static checks of userspace, and of the sources that the module shares with it.
-C_SHARED   = $(addprefix dm-fusion/shared/,$(REPLAY) $(LANDING) $(POLICY))
+C_SHARED   = $(addprefix dm-fusion/shared/,$(REPLAY) $(LANDING_LOG) $(POLICY))
 C_ANALYZED = $(wildcard userspace/*/*.c tests/selftests/*.c) $(C_SHARED)
 CC_LINT    = -std=gnu11 $(FUSIONCTL_CPPFLAGS) -c -o /dev/null
 

@@ -19,7 +19,7 @@ include $(module)/shared/shared.mk
 
 # libfusion.a: prints nothing, asks nobody, and needs nothing of the tool.
 LIBFUSION_PATHS   := $(addprefix $(userspace)/,lib meta)
-LIBFUSION_SOURCES := $(notdir $(wildcard $(LIBFUSION_PATHS:%=%/*.c))) $(REPLAY) $(LANDING) crc32c.c
+LIBFUSION_SOURCES := $(notdir $(wildcard $(LIBFUSION_PATHS:%=%/*.c))) $(REPLAY) $(LANDING_LOG) crc32c.c
 
 # The tool, which is linked with that.
 FUSIONCTL_PATHS   := $(addprefix $(userspace)/,cmd simulate ui)

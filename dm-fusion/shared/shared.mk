@@ -8,6 +8,6 @@ CODEC   := dm-fusion-landing-record.c dm-fusion-codec.c dm-fusion-layout.c dm-fu
 	   dm-fusion-old.c dm-fusion-match.c dm-fusion-sb.c
 REPLAY  := $(CODEC) dm-fusion-replay.c
 # behind REPLAY
-LANDING := dm-fusion-landing.c dm-fusion-landing-replay.c dm-fusion-stale.c
+LANDING_LOG := dm-fusion-landing.c dm-fusion-landing-replay.c dm-fusion-stale.c
 POLICY  := dm-fusion-heat.c dm-fusion-payback.c \
 	   dm-fusion-victims.c dm-fusion-pinned.c dm-fusion-policy.c dm-fusion-view.c
