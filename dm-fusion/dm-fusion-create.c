@@ -284,6 +284,7 @@ int fusion_create(struct fusion *fs, unsigned int argc, char **argv)
 	fs->gate = true;
 	spin_lock_init(&fs->lock);
 	mutex_init(&fs->flush.mutex);
+	mutex_init(&fs->flush.beside_mutex);
 	/* The cache of the slow member may hold earlier writes. */
 	fs->dirty[FUSION_SLOW] = 1;
 	/* No slot is that of an old member. */

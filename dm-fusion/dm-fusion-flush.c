@@ -70,6 +70,7 @@ int fusion_flush_slow_now(struct fusion *fs)
 {
 	int r;
 
+	mutex_lock(&fs->flush.beside_mutex);
 	/* It begins behind one that is under way; those behind it do not wait to begin. */
 	mutex_lock(&fs->flush.mutex);
 	spin_lock_irq(&fs->lock);
@@ -82,6 +83,7 @@ int fusion_flush_slow_now(struct fusion *fs)
 		r = fusion_flush_ended(fs, FUSION_SLOW, &fs->flush.beside, r);
 		wake_up(&fs->flush.wait);
 	}
+	mutex_unlock(&fs->flush.beside_mutex);
 	if (r)
 		fusion_set_mode(fs, FUSION_RO, "a flush failed");
 	return r;

@@ -11,8 +11,8 @@
  *  3. Copy (dm-fusion-land-copy.c), in the order of the slow member. Blocks that lie side by side
  *     on both members are one copy. Each copy is in an epoch: it has looked at the marks first, so
  *     neither the segment nor the slot is given to anybody else meanwhile (INV2, INV21).
- *  4. Flush the slow member. Up to here the copies have not made it count as written, so no flush
- *     of a user waits for them: the log still has the blocks.
+ *  4. Flush the slow member, beside the flushes of users. The copies never make it count as
+ *     written, so no user waits for them: until step 5 the log still has the blocks.
  *  5. What still has its mark dies. A commit that begins at once records that (INV20).
  *
  * The mark goes with the entry, so an entry that has died meanwhile, or that a newer one has taken
@@ -352,9 +352,7 @@ static void fusion_drain_steps(struct fusion *fs, struct round *round,
 	fusion_drain_copy(fs, round, DOUBTED, 1, force, way);
 	for (i = 0; i < round->nr; i++)
 		copied |= round->block[i].fate == COPIED;
-	if (copied)
-		fusion_mark_written(fs, FUSION_SLOW);
-	fusion_drain_end(fs, round, copied && !fusion_flush_slow(fs));
+	fusion_drain_end(fs, round, copied && !fusion_flush_slow_now(fs));
 }
 
 /* Blocks have failed in a round, or none has. */

@@ -92,6 +92,7 @@ struct fusion_txns {
 /**
  * struct fusion_flush - flushes of the members
  * @mutex: one flush of the slow member, or the old one, at a time
+ * @beside_mutex: one of fusion_flush_slow_now() at a time
  * @flushing: such a flush is under way; under fs->lock
  * @beside: one of fusion_flush_slow_now() is; under fs->lock, set with @mutex held as well
  * @lost: a flush of any of them has failed
@@ -101,7 +102,8 @@ struct fusion_txns {
  * @slow_flushes: number of flushes of the slow member so far
  */
 struct fusion_flush {
-	struct mutex mutex;	/* see "Locks" in dm-fusion.h */
+	struct mutex mutex;	/* see "Locks" in dm-fusion.h, as for the next one */
+	struct mutex beside_mutex;
 	bool flushing;
 	bool beside;
 	u32 lost;
@@ -215,9 +217,10 @@ int fusion_flush_slow(struct fusion *fs);
 
 /*
  * Flush the slow member, whether it was written or not; it counts as written afterwards if it did
- * before. For metadata of its own, which no flush of users waits for: fusion_flush_slow() flushes
- * beside it, and has to know how it ended only if it has not ended by then. One caller at a time.
- * Context and return: as fusion_flush_slow().
+ * before. For what no flush of users waits for, metadata of its own and blocks that the landing log
+ * has as well: fusion_flush_slow() flushes beside it, and has to know how it ended only if it has
+ * not ended by then. Context: process, sleeps; takes flush.beside_mutex. Return: as
+ * fusion_flush_slow().
  */
 int fusion_flush_slow_now(struct fusion *fs);
 

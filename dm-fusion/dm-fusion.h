@@ -160,7 +160,8 @@
  *
  * replica.mutex	one update of the replica at a time; the mover holds it from the
  *			record of the promotions of a batch until their commit has ended
- *   flush.mutex	one flush of the slow member, or the old one, at a time: a caller that finds
+ *   flush.beside_mutex	one flush at a time that no user waits for
+ *     flush.mutex	one flush of the slow member, or the old one, at a time: a caller that finds
  *			it clean knows that the flush which made it so has ended
  *     lock		spinlock, irq-safe: slots, transactions, OPEN extents, lists
  *			of bios, what the replica has to learn; taken by end_io only for
