@@ -139,7 +139,7 @@ struct fusion_sb {
 	u64 shadows_at;			/* see fusion_sb_shadows_exact(); else 0 as found */
 	u64 point;			/* zero without FUSION_INCOMPAT_SHADOW */
 	u32 landing_slots;		/* zero unless fusion_sb_keeps_landing() */
-	u32 stale_places;		/* also without a landing log; zero: there is no stale list */
+	u32 stale_places;		/* also without a landing log; zero: no stale list */
 	u64 stale_start;		/* the same; block on the slow member */
 };
 

@@ -315,7 +315,7 @@ static void test_refused(void)
 	end();
 }
 
-/* -- what check says ----------------------------------------------------------------------------- */
+/* -- what check says ------------------------------------------------------------------------- */
 
 static void require_finding(const char *text, enum severity level)
 {
@@ -419,7 +419,7 @@ static void test_uuid(void)
 	end();
 }
 
-/* -- sets with a stale list -------------------------------------------------------------------- */
+/* -- sets with a stale list ---------------------------------------------------------------- */
 
 static void test_listed(void)
 {

@@ -85,8 +85,8 @@ static void print_landing(const struct landing_sum *l, const char *name)
 		       fus_plural(l->segments), (unsigned long long)l->at.seq,
 		       (unsigned long long)l->at.segno, l->at.pos);
 	if (l->found && !l->listed)
-		printf("%s has no list of these blocks on the slow member: if the fast one is lost, "
-		       "nothing tells which ones are outdated\n", name);
+		printf("%s has no list of these blocks on the slow member: if the fast one is "
+		       "lost, nothing tells which ones are outdated\n", name);
 }
 
 /* The remedy; repair needs both members, the two that are used together. */

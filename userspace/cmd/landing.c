@@ -90,8 +90,8 @@ static int look_at_closed(struct job *j, const struct meta *meta)
 
 static void print_list(const struct job *j)
 {
-	printf("%s: its slow member has no list of the blocks that are newer in the log: if the fast "
-	       "member is lost, nothing tells which ones are outdated; only a set that is created "
+	printf("%s: its slow member has no list of the blocks that are newer in the log: if the "
+	       "fast member is lost, nothing tells which ones are outdated; only a set that is created "
 	       "with a landing log has that list\n", j->name);
 }
 

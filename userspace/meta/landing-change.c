@@ -131,8 +131,8 @@ static int check_list(const struct fusion_sb *sb, u32 slots)
 
 	if (!sb->stale_places || slots <= sb->stale_places)
 		return 0;
-	return fus_fail(FC_REFUSED, sb->label, "has a list for a landing log of only %s on its slow "
-			"member, as the set was created; choose at most that",
+	return fus_fail(FC_REFUSED, sb->label, "has a list for a landing log of only %s on its "
+			"slow member, as the set was created; choose at most that",
 			fus_size_text(text, (u64)sb->stale_places * sb->extent_sectors << 9));
 }
 

@@ -73,7 +73,8 @@ int fus_meta_refuse_unknown(const struct meta *meta)
 		if (has_landing_log(sb))
 			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "has a landing log; "
 					"unmount it, run fusionctl drain %s while it is open, "
-					"close it, and run fusionctl landing %s 0 first", sb->label, sb->label);
+					"close it, and run fusionctl landing %s 0 first",
+					sb->label, sb->label);
 		return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; %s", text,
 				fus_unknown_remedy(sb));
 	}
