@@ -419,7 +419,7 @@ static void test_uuid(void)
 	end();
 }
 
-/* -- sets with a stale list -------------------------------------------------------------------- */
+/* -- sets with a stale list ---------------------------------------------------------------- */
 
 static void test_listed(void)
 {
