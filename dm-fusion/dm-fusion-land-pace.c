@@ -203,13 +203,13 @@ static void fusion_do_pace(struct work_struct *work)
 {
 	struct fusion *fs = container_of(work, struct fusion, land.pace.work.work);
 	struct fusion_land_pace *pace = &fs->land.pace;
-	const u64 now = fusion_now_ms();
 	unsigned long flags;
-	u64 free, total;
+	u64 now, free, total;
 	bool dry;
 
 	spin_lock_irq(&fs->lock);
 	spin_lock_irqsave(&fs->land.lock, flags);
+	now = fusion_now_ms();
 	free = fusion_pace_update(fs, &total);
 	dry = now - pace->admitted_ms >= DRY_MS;
 	if (now - pace->gained_ms >= STALLED_MS && (!free || !fs->land.appends))
