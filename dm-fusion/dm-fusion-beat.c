@@ -158,7 +158,8 @@ static bool fusion_beat_in_use(struct fusion *fs)
 	h->writes = now.writes;
 	WRITE_ONCE(h->wrote, false);
 	return used || fusion_land_pending(fs) || fs->txns.running->nr ||
-	       !list_empty(&fs->opens.dirty) || fs->commit.running || !bio_list_empty(&fs->commit.waiters) ||
+	       !list_empty(&fs->opens.dirty) ||
+	       fs->commit.running || !bio_list_empty(&fs->commit.waiters) ||
 	       !bio_list_empty(&fs->worker.deferred) || !bio_list_empty(&fs->worker.parked) ||
 	       !bio_list_empty(&fs->worker.landing) || fusion_land_busy(fs) ||
 	       !list_empty(&fs->opens.ready) || fs->opens.nr_fills || fs->mover.in_flight ||

@@ -7,8 +7,8 @@
  * after one is a hundred times as long as it was, up to a minute. No bio, no flush and no commit
  * waits for it to end, with two exceptions: a flush of the slow member beside one of a run, for how
  * that ends; and a place for a segment, if one that the run had yet to write was used meanwhile.
- * Runs are put off while the slow member sleeps. When the set is closed, the last run makes the list
- * exact; without that, the superblock of the slow member does not say CLEAN.
+ * Runs are put off while the slow member sleeps. When the set is closed, the last run makes the
+ * list exact; without that, the superblock of the slow member does not say CLEAN.
  */
 #ifndef DM_FUSION_LAND_STALE_H
 #define DM_FUSION_LAND_STALE_H

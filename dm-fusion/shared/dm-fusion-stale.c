@@ -188,8 +188,8 @@ static void fusion_stale_find_head(struct fusion_stale_scan *scan)
 	scan->last_run = scan->head.run;
 }
 
-static struct fusion_stale_seen *fusion_stale_seen(const struct fusion_stale_scan *scan, u32 copy,
-						    u32 place)
+static struct fusion_stale_seen *
+fusion_stale_seen(const struct fusion_stale_scan *scan, u32 copy, u32 place)
 {
 	return &scan->seen[(size_t)copy * scan->sb->stale_places + place];
 }

@@ -143,8 +143,8 @@ struct fusion_stale_seen {
  *	written. Nonzero return ends the scan
  * @entry: NULL, or called for each entry of these, when @list was called for all
  * @unreadable: NULL, or called for each copy of a list that cannot be read, before @list; and
- *	behind that for one of which the entries cannot be read, or not as they were. Such a list is not
- *	in @nr_lists, @nr_blocks, and @sum; @entry may have been called for some of them
+ *	behind that for one of which the entries cannot be read, or not as they were. Such a list is
+ *	not in @nr_lists, @nr_blocks, and @sum; @entry may have been called for some of them
  * @ctx: argument of these
  * @found: out: there is a head
  * @head: out: the one that counts; zeros if there is none
