@@ -325,9 +325,9 @@ test_newer_features() {
 	both_copies "$SLOW" 64:8=0
 
 	# left alone, whichever copy has the bit
-	fusion-poke "$SLOW" 0 56:8=0x58
+	fusion-poke "$SLOW" 0 56:8=0x68
 	before=$(sum)
-	named="$named: incompat 0x50 (landing log)"
+	named="$named: incompat 0x60"
 	gives 4 fusionctl check "$FAST" "$SLOW"
 	says "$named"
 	gives 3 fusionctl repair --yes --force "$FAST" "$SLOW"
@@ -340,7 +340,7 @@ test_newer_features() {
 	says "$SLOW: $named; use a newer fusionctl and dm-fusion, or to overwrite that, add --force"
 	gives 1 fusionctl open other "$FAST" "$SLOW"
 	says "$SLOW: $named; use a newer fusionctl and dm-fusion"
-	both_copies "$FAST" 56:8=0x50
+	both_copies "$FAST" 56:8=0x60
 	before=$(sum)
 	gives 1 fusionctl open pair
 	says "no member of that set is found, but $FAST $named"
