@@ -126,7 +126,8 @@ static void fusion_land_send(struct fusion *fs, enum sender who)
 
 void fusion_land_push(struct fusion *fs)
 {
-	fusion_land_send(fs, ANY_TASK);
+	if (fs->land.max)
+		fusion_land_send(fs, ANY_TASK);
 }
 
 /* Without a heartbeat nothing is sent any more. */

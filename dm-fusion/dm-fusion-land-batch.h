@@ -83,6 +83,15 @@ static inline struct fusion_land_batch *fusion_land_nth(const struct fusion_land
 	return &land->batch[(land->first_batch + i) % FUSION_LAND_BATCHES];
 }
 
+/* The place of a segment the log gets to, if it is durably open, or FUSION_LAND_NONE. */
+static inline u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
+{
+	const u32 i = land->ahead[segno % FUSION_LAND_AHEAD];
+
+	return land->segment[i].state == FUSION_LAND_LISTED && land->segment[i].segno == segno ?
+	       i : FUSION_LAND_NONE;
+}
+
 /* -- dm-fusion-land-end.c -------------------------------------------------------------------- */
 
 /* The next batch that can be sent, which takes no blocks any more, or NULL. land.lock held. */

@@ -101,12 +101,6 @@ u32 fusion_land_run(const struct fusion_land *land, u32 lext, u32 block, u32 end
 	return nr;
 }
 
-/* Where the bit of a position is, in any of the bitmaps. */
-static size_t fusion_land_byte(const struct fusion_land *land, u32 pos)
-{
-	return (size_t)(pos / land->blocks) * land->bitmap_bytes + pos % land->blocks / 8;
-}
-
 /* -- views ----------------------------------------------------------------------------------- */
 
 /* Places that are copied in one section. */

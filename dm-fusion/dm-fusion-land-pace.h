@@ -117,6 +117,12 @@ static inline bool fusion_pace_any(const struct fusion_land_pace *pace)
 u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end);
 
 /*
+ * Where does the block at a position with an entry go to? Both locks held. Return: false if it
+ * cannot be taken now, counted in @counts.
+ */
+bool fusion_drain_to(const struct fusion *fs, u32 pos, u64 *to, struct fusion_drained *counts);
+
+/*
  * Up to @max blocks of segments with numbers below @end that can be drained, the next ones on the
  * way over the slow member. Counts in @counts those that cannot. Sleeps. Return: how many.
  */

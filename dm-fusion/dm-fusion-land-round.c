@@ -77,42 +77,15 @@ struct round {
 
 /* -- step 1 ---------------------------------------------------------------------------------- */
 
-static bool fusion_drain_bit(const struct fusion_land *land, const u8 *bitmaps, u32 pos)
-{
-	const u32 block = pos % land->blocks;
-
-	return bitmaps[pos / land->blocks * land->bitmap_bytes + block / 8] >> block % 8 & 1;
-}
-
-/* Only the mover has extents LOCKED: those that it drains, behind a drain of epochs. */
-static bool fusion_drain_may_mark(const struct fusion_land_entry *entry, u32 word)
-{
-	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
-		return false;
-	if (fusion_word_state(word) == FUSION_LOCKED)
-		return !(entry->flags & ~FUSION_LAND_BUSY);
-	return fusion_word_state(word) == FUSION_STABLE && !entry->flags;
-}
-
 /* Take the block at @pos, if that is possible. fs->lock and land->lock held. */
 static void fusion_drain_mark(struct fusion *fs, struct round *round, u32 pos)
 {
-	struct fusion_land_entry *entry = &fs->land.entry[pos];
-	const u32 word = READ_ONCE(fs->map[entry->lext]);
+	u64 to;
 
-	if (fusion_drain_bit(&fs->land, fs->land.uncopied, pos)) {
-		round->counts->given_up++;
+	if (!fusion_drain_to(fs, pos, &to, round->counts))
 		return;
-	}
-	if (!fusion_drain_may_mark(entry, word)) {
-		round->counts->in_the_way++;
-		return;
-	}
-	entry->flags = FUSION_LAND_MARKED;
-	round->block[round->nr++] = (struct block){
-		.to = fusion_word_sector(fs, word) + entry->block * FUSION_BLOCK_SECTORS,
-		.pos = pos,
-	};
+	fs->land.entry[pos].flags = FUSION_LAND_MARKED;
+	round->block[round->nr++] = (struct block){ .to = to, .pos = pos };
 }
 
 /* Take up to @max blocks of segments with numbers below @end. */
@@ -128,7 +101,7 @@ static void fusion_drain_take(struct fusion *fs, struct round *round, u32 max, u
 		spin_lock_irq(&fs->lock);
 		spin_lock_irqsave(&land->lock, flags);
 		for (; i < last; i++)
-			if (fusion_drain_bit(land, land->live, round->next[i].pos))
+			if (fusion_land_bit(land, land->live, round->next[i].pos))
 				fusion_drain_mark(fs, round, round->next[i].pos);
 		spin_unlock_irqrestore(&land->lock, flags);
 		spin_unlock_irq(&fs->lock);
@@ -297,7 +270,6 @@ static void fusion_drain_end_block(struct fusion *fs, struct round *round,
 				   const struct block *block, bool durable)
 {
 	struct fusion_land *land = &fs->land;
-	const u32 bit = block->pos % land->blocks;
 
 	if (!fusion_drain_has_mark(fs, block->pos))
 		return;
@@ -306,8 +278,7 @@ static void fusion_drain_end_block(struct fusion *fs, struct round *round,
 		fusion_land_kill(land, block->pos);
 		round->counts->copied++;
 	} else if (block->fate == DOUBTED || block->fate == FAILED) {
-		land->uncopied[block->pos / land->blocks * land->bitmap_bytes + bit / 8] |=
-			1 << bit % 8;
+		land->uncopied[fusion_land_byte(land, block->pos)] |= 1 << block->pos % 8;
 		round->counts->failed++;
 	}
 }

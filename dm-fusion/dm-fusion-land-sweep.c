@@ -87,26 +87,29 @@ static void fusion_sweep_add(struct choice *c, struct fusion_swept one)
 
 /* -- all of them ----------------------------------------------------------------------------- */
 
-static bool fusion_sweep_bit(const struct fusion_land *land, const u8 *bitmaps, u32 pos)
+/*
+ * Only the mover has extents LOCKED: those that it drains, behind a drain of epochs. None is so
+ * during a sweep.
+ */
+static bool fusion_drain_may_take(const struct fusion_land_entry *entry, u32 word)
 {
-	const u32 block = pos % land->blocks;
-
-	return bitmaps[pos / land->blocks * land->bitmap_bytes + block / 8] >> block % 8 & 1;
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
+		return false;
+	if (fusion_word_state(word) == FUSION_LOCKED)
+		return !(entry->flags & ~FUSION_LAND_BUSY);
+	return fusion_word_state(word) == FUSION_STABLE && !entry->flags;
 }
 
-/* Where does a block go to? Return: false if that is nowhere now. Both locks held. */
-static bool fusion_sweep_to(const struct fusion *fs, u32 pos, u64 *to,
-			    struct fusion_drained *counts)
+bool fusion_drain_to(const struct fusion *fs, u32 pos, u64 *to, struct fusion_drained *counts)
 {
 	const struct fusion_land_entry *entry = &fs->land.entry[pos];
 	const u32 word = READ_ONCE(fs->map[entry->lext]);
 
-	if (fusion_sweep_bit(&fs->land, fs->land.uncopied, pos)) {
+	if (fusion_land_bit(&fs->land, fs->land.uncopied, pos)) {
 		counts->given_up++;
 		return false;
 	}
-	if (entry->flags || !fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
-	    fusion_word_state(word) != FUSION_STABLE) {
+	if (!fusion_drain_may_take(entry, word)) {
 		counts->in_the_way++;
 		return false;
 	}
@@ -125,8 +128,8 @@ static void fusion_sweep_chunk(struct fusion *fs, struct choice *c, u32 first)
 	if (seg->state != FUSION_LAND_LISTED || !seg->nr_live || seg->segno >= c->end)
 		return;
 	for (one.pos = first; one.pos < end; one.pos++)
-		if (fusion_sweep_bit(land, land->live, one.pos) &&
-		    fusion_sweep_to(fs, one.pos, &one.to, c->counts) && one.to >= c->from)
+		if (fusion_land_bit(land, land->live, one.pos) &&
+		    fusion_drain_to(fs, one.pos, &one.to, c->counts) && one.to >= c->from)
 			fusion_sweep_add(c, one);
 }
 

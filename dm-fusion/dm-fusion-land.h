@@ -343,6 +343,17 @@ u32 fusion_land_find(const struct fusion_land *land, u32 lext, u32 block);
  */
 u32 fusion_land_run(const struct fusion_land *land, u32 lext, u32 block, u32 end, u32 *pos);
 
+/* Where the bit of a position is, in any of the bitmaps; and that bit. */
+static inline size_t fusion_land_byte(const struct fusion_land *land, u32 pos)
+{
+	return (size_t)(pos / land->blocks) * land->bitmap_bytes + pos % land->blocks / 8;
+}
+
+static inline bool fusion_land_bit(const struct fusion_land *land, const u8 *bitmaps, u32 pos)
+{
+	return bitmaps[fusion_land_byte(land, pos)] >> pos % 8 & 1;
+}
+
 /* Enter a block, which the index does not have, at a position that has none. */
 void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block);
 
@@ -357,15 +368,6 @@ bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 first, u32 
 
 /* All blocks on their way are given up. fs->lock held. */
 void fusion_land_ground(struct fusion_land *land);
-
-/* The place of a segment the log gets to, if it is durably open, or FUSION_LAND_NONE. */
-static inline u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
-{
-	const u32 i = land->ahead[segno % FUSION_LAND_AHEAD];
-
-	return land->segment[i].state == FUSION_LAND_LISTED && land->segment[i].segno == segno ?
-	       i : FUSION_LAND_NONE;
-}
 
 /* The number of a position: it rises from one to the next that gets a block. */
 static inline u64 fusion_land_number(const struct fusion_land *land, u64 segno, u32 block)

@@ -369,13 +369,11 @@ void fusion_do_deferred(struct work_struct *work)
 				continue;
 			}
 			/* it may take long, and blocks that have a place must not wait for that */
-			if (fs->land.max)
-				fusion_land_push(fs);
+			fusion_land_push(fs);
 			fusion_process_whole(fs, bio);
 		}
 		/* the blocks of these share a header */
-		if (fs->land.max)
-			fusion_land_push(fs);
+		fusion_land_push(fs);
 		blk_finish_plug(&plug);
 		cond_resched();
 	}
