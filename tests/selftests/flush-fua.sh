@@ -20,18 +20,6 @@ begin() {
 	fusion flush "$@"
 }
 
-# cut_during SECONDS [OPTION]...: cut the power while the tester writes
-cut_during() {
-	local stamp
-	background fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --until-error \
-		--seconds 60 "${@:2}"
-	stamp=$REPLY
-	sleep "$1"
-	kill -0 "$stamp" || fail "the tester has ended"
-	power_off
-	wait "$stamp" || fail "tester: status $?"
-}
-
 again() {
 	close flush
 	power_on

@@ -64,6 +64,16 @@ static void open_set(bool writable, struct meta *meta)
 	REQUIRE(!fus_meta_open_landing(2, path, writable, meta), "%s", fus_last_error()->what);
 }
 
+/* As the verb does, up to what it would write. */
+static int plan(struct landing_change *c, struct meta *meta, const char *size)
+{
+	int rc;
+
+	open_set(true, meta);
+	rc = fus_landing_look(c, meta);
+	return rc ?: fus_landing_plan(c, size);
+}
+
 /* Return: whether it was written whole. */
 static bool change(const char *size, unsigned int writes)
 {
@@ -71,10 +81,7 @@ static bool change(const char *size, unsigned int writes)
 	struct meta meta;
 	int rc;
 
-	open_set(true, &meta);
-	rc = fus_landing_look(&c, &meta);
-	if (!rc)
-		rc = fus_landing_plan(&c, size);
+	rc = plan(&c, &meta, size);
 	REQUIRE(!rc, "%s: %s", fus_last_error()->subject, fus_last_error()->what);
 	cut_at(writes);
 	rc = fus_landing_write(&c);
@@ -89,13 +96,8 @@ static void refuses(const char *size, int code, const char *what, const char *re
 {
 	struct landing_change c;
 	struct meta meta;
-	int rc;
 
-	open_set(true, &meta);
-	rc = fus_landing_look(&c, &meta);
-	if (!rc)
-		rc = fus_landing_plan(&c, size);
-	REQUIRE_EQ(rc, code);
+	REQUIRE_EQ(plan(&c, &meta, size), code);
 	REQUIRE(strstr(fus_last_error()->what, what), "%s", fus_last_error()->what);
 	REQUIRE(strstr(fus_last_error()->remedy, remedy), "%s", fus_last_error()->remedy);
 	fus_landing_end(&c);

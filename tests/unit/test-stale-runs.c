@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The stale list: runs that are cut short anywhere, and what is read of it. */
 #include "dm-fusion-stale.h"
-#include "unit.h"
+#include "stale-set.h"
 
 #define PLACES	6U
 #define SECTORS	(FUSION_BLOCK_SIZE / 512)
@@ -11,10 +11,7 @@ static u8 block[FUSION_BLOCK_SIZE];
 
 static void begin(void)
 {
-	struct fusion_misfit misfit;
-
-	example_sb(&sb, 400 * 128, 900 * 128, 128);
-	REQUIRE(!fusion_sb_plan_landing(&sb, PLACES, &misfit), "%s", misfit.what);
+	stale_set(&sb, 128, PLACES);
 }
 
 #define BLOCKS	(2 + 2 * PLACES)

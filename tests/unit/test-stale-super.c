@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "dm-fusion-stale.h"
-#include "unit.h"
+#include "stale-set.h"
 
 #define PLACES	4U
 
@@ -12,10 +12,7 @@ static u8 block[FUSION_BLOCK_SIZE];
 
 static void begin(u32 extent_sectors)
 {
-	struct fusion_misfit misfit;
-
-	example_sb(&sb, 400ULL * extent_sectors, 900ULL * extent_sectors, extent_sectors);
-	REQUIRE(!fusion_sb_plan_landing(&sb, PLACES, &misfit), "%s", misfit.what);
+	stale_set(&sb, extent_sectors, PLACES);
 }
 
 static int unpack_with(u32 places, u64 start, enum fusion_dev dev)

@@ -4,7 +4,7 @@
 
 #include "dm-fusion-stale.h"
 #include "dm-fusion-landing.h"
-#include "unit.h"
+#include "stale-set.h"
 
 #define PLACES	6U
 
@@ -13,10 +13,7 @@ static u8 block[FUSION_BLOCK_SIZE];
 
 static void begin(u32 extent_sectors)
 {
-	struct fusion_misfit misfit;
-
-	example_sb(&sb, 400ULL * extent_sectors, 900ULL * extent_sectors, extent_sectors);
-	REQUIRE(!fusion_sb_plan_landing(&sb, PLACES, &misfit), "%s", misfit.what);
+	stale_set(&sb, extent_sectors, PLACES);
 }
 
 /* -- blocks -------------------------------------------------------------------------------- */

@@ -76,6 +76,18 @@ power_off() {
 	done
 }
 
+# cut_during SECONDS [OPTION]...: cut the power while the tester writes
+cut_during() {
+	local stamp
+	background fusion-stamp run "$SET" --state "$TMP/state" --extent 64k --until-error \
+		--seconds 60 "${@:2}"
+	stamp=$REPLY
+	sleep "$1"
+	kill -0 "$stamp" || fail "the tester has ended"
+	power_off
+	wait "$stamp" || fail "tester: status $?"
+}
+
 # power_on [LINK]...: only while what is on these, fast and slow by default, is closed
 power_on() {
 	local i
