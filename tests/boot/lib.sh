@@ -35,17 +35,35 @@ fail() {
 	return 1
 }
 
-# install_root LOG DISK [SLOW]: put $dir/root.tar on these images, with guest-install.sh, as ROOT_TYPE
+# install_root LOG DISK [SLOW]: put $dir/root.tar on these images, with guest-install.sh.
+# ROOT_TYPE is the type of the root. A VM that is to blame itself (123 of scripts/vm) gets empty
+# images and another try.
 install_root() {
-	local i disks=() devices=(/dev/vda)
+	local i size disks=() devices=(/dev/vda) tries=3 rc
 	for i in "${@:2}"; do
 		disks+=(--disk "$i")
 	done
 	[[ $# -lt 3 ]] || devices+=("$([[ $3 == scsi:* ]] && echo /dev/sda || echo /dev/vdb)")
-	"$TREE/scripts/vm" run --kver 6.1 --cpus 1 --mem 1536 --limit 1500 --log "$1" "${disks[@]}" \
-		--share "$dir" --prog sfdisk --prog mkfs.ext4 \
-		--env "ROOT_TYPE=${ROOT_TYPE:-ext4}" "$here/guest-install.sh" /share/0/root.tar "${devices[@]}" >"$dir/out" 2>&1 ||
-		fail "the root was not installed: $(tail -n 3 "$dir/out")"
+	while :; do
+		rc=0
+		"$TREE/scripts/vm" run --kver 6.1 --cpus 1 --mem 1536 --limit 1500 --log "$1" "${disks[@]}" \
+			--share "$dir" --prog sfdisk --prog mkfs.ext4 --env "ROOT_TYPE=${ROOT_TYPE:-ext4}" \
+			"$here/guest-install.sh" /share/0/root.tar "${devices[@]}" >"$dir/out" 2>&1 || rc=$?
+		[[ $rc -eq 123 && $((--tries)) -gt 0 ]] || break
+		say "$(vm_says "$dir/out")"
+		for i in "${@:2}"; do
+			size=$(stat -c %s "${i#scsi:}")
+			truncate -s 0 "${i#scsi:}"
+			truncate -s "$size" "${i#scsi:}"
+		done
+	done
+	[[ $rc -eq 0 ]] ||
+		fail "the root was not installed: $(vm_says "$dir/out"; tail -n 3 "$dir/out")"
+}
+
+# vm_says OUT: what scripts/vm has against its VM
+vm_says() {
+	grep -a '^vm: ' "$1" | tail -n 1
 }
 
 # boot LOG SCRIPT [DISK]...: start a machine with these disks, which boots from the first one, runs
