@@ -141,7 +141,10 @@ struct fusion_land_copy *fusion_land_copy_ended(struct fusion_land_copies *all);
 void fusion_drain_for_moves(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 			    const struct fusion_force *force, bool idle_only);
 
-/* Behind step 3: the same once more for those that are LOCKED. A job that fails gets its @outcome. Sleeps. */
+/*
+ * Behind step 3: the same once more for those that are LOCKED. A job that fails gets its @outcome.
+ * Sleeps.
+ */
 void fusion_drain_locked(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 			 const struct fusion_force *force);
 

@@ -132,7 +132,8 @@ static void fusion_drain_take(struct fusion *fs, struct fusion_land_round *round
 }
 
 /* Take blocks of an extent from *@block on, as far as there is room. Advances *@block. */
-static void fusion_drain_take_extent(struct fusion *fs, struct fusion_land_round *round, u32 lext, u32 *block)
+static void fusion_drain_take_extent(struct fusion *fs, struct fusion_land_round *round, u32 lext,
+				     u32 *block)
 {
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
@@ -163,7 +164,8 @@ static int fusion_drain_compare(const void *a, const void *b)
 /* -- step 3 ---------------------------------------------------------------------------------- */
 
 /* Does the block at @i lie behind the one before it, on both members? */
-static bool fusion_drain_continues(const struct fusion *fs, const struct fusion_land_round *round, u32 i)
+static bool fusion_drain_continues(const struct fusion *fs, const struct fusion_land_round *round,
+				   u32 i)
 {
 	const struct block *block = &round->block[i];
 
@@ -258,8 +260,9 @@ static bool fusion_drain_may_go_on(struct fusion *fs, const struct fusion_force 
 }
 
 /* Copy the blocks with this fate, up to @longest at once. */
-static void fusion_drain_copy(struct fusion *fs, struct fusion_land_round *round, enum fate fate, u32 longest,
-			      const struct fusion_force *force, enum fusion_drain_way way)
+static void fusion_drain_copy(struct fusion *fs, struct fusion_land_round *round, enum fate fate,
+			      u32 longest, const struct fusion_force *force,
+			      enum fusion_drain_way way)
 {
 	struct fusion_land_copy *copy;
 	struct blk_plug plug;
