@@ -224,6 +224,8 @@ static int fusion_allocate(struct fusion *fs)
 	if (!r)
 		r = fusion_land_merge_init(fs);
 	if (!r)
+		r = fusion_drain_init(fs);
+	if (!r)
 		r = fusion_stale_init(fs);
 	if (!r)
 		r = fusion_txns_init(fs);
@@ -257,6 +259,7 @@ void fusion_destroy(struct fusion *fs)
 	fusion_txns_exit(fs);
 	fusion_stale_exit(fs);
 	fusion_land_merge_exit(fs);
+	fusion_drain_exit(fs);
 	fusion_land_append_exit(fs);
 	fusion_land_exit(&fs->land);
 	fusion_shadow_exit(fs);

@@ -261,9 +261,12 @@ void fusion_land_served(struct fusion *fs)
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
 
-	if (!land->max || !bio_list_empty(&fs->worker.landing))
+	if (!land->max)
 		return;
 	spin_lock_irqsave(&land->lock, flags);
-	land->awaited = FUSION_LAND_NONE;
+	if (!fusion_land_any_flies(land, land->awaited))
+		land->awaited = FUSION_LAND_NONE;
+	if (!fusion_land_any_flies(land, land->barred))
+		land->barred = FUSION_LAND_NONE;
 	spin_unlock_irqrestore(&land->lock, flags);
 }

@@ -11,9 +11,12 @@
  *
  * A batch has blocks of many tasks, and those behind it wait for it, as drains do. So a task that
  * has a place in it is not preempted before its data are there: at most 64 KiB are copied. One that
- * must leave the CPU then, or must not wait for the member, has the work send the batch.
+ * must leave the CPU then, or must not wait for the member, has the work send the batch. So does
+ * one that is plugged, but for its own blocks: its requests wait until it has sent all it has, and
+ * it may be preempted before that.
  */
 #include <linux/blk-cgroup.h>
+#include <linux/blkdev.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -69,6 +72,12 @@ struct land_turn {
 	bool finish;			/* see what has become of those that are not sent */
 };
 
+/* Would the batch stay in the plug of this task, with blocks of others? */
+static bool fusion_land_plugged(const struct fusion_land_batch *b)
+{
+	return current->plug && b->bios.head != b->bios.tail;
+}
+
 /* land->lock held. */
 static struct land_turn fusion_land_turn(struct fusion *fs, enum sender who)
 {
@@ -80,8 +89,8 @@ static struct land_turn fusion_land_turn(struct fusion *fs, enum sender who)
 	turn.b = fusion_land_to_send(land);
 	if (!turn.b)
 		return turn;
-	turn.work = who == HURRIED_TASK || (who == ANY_TASK && READ_ONCE(fs->gate)) ||
-		    !fusion_gate_may_write(fs);
+	turn.work = who == HURRIED_TASK || !fusion_gate_may_write(fs) ||
+		    (who == ANY_TASK && (READ_ONCE(fs->gate) || fusion_land_plugged(turn.b)));
 	if (turn.work) {
 		turn.b = NULL;
 		return turn;

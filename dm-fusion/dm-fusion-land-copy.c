@@ -10,13 +10,16 @@
  *
  * Some copies are under way at once, in a ring: all are read ahead, and written in the order in
  * which they began, which is that of the slow member. A round has its pages from its beginning. If
- * there are few, its copies are shorter, or fewer.
+ * there are few, its copies are shorter, or fewer; some pages there are always.
  */
 #include <linux/blk-cgroup.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "dm-fusion.h"
+
+/* Pages that are kept between rounds: writers wait for the drain just when memory is short. */
+#define KEPT	FUSION_LAND_COPIES
 
 /**
  * struct fusion_land_copies - copies under way
@@ -48,31 +51,25 @@ struct fusion_land_copies {
 
 /* -- pages ----------------------------------------------------------------------------------- */
 
-struct fusion_land_copies *fusion_land_copies_alloc(struct fusion *fs, u32 max, u32 longest,
-						    gfp_t gfp)
+struct fusion_land_copies *fusion_land_copies_new(struct fusion *fs)
 {
-	struct fusion_land_copies *all = kvzalloc(sizeof(*all), gfp);
-	u32 nr = 0;
+	struct fusion_land_copies *all = kvzalloc(sizeof(*all), GFP_KERNEL);
+	u32 i;
 
 	if (!all)
 		return NULL;
-	longest = min(longest, FUSION_LAND_COPY_BLOCKS);
-	max = min(max, FUSION_LAND_COPIES);
-	all->copy = kvcalloc(max, sizeof(*all->copy), gfp);
-	for (; all->copy && nr < max * longest; nr++) {
-		all->page[nr] = alloc_page(gfp);
-		if (!all->page[nr])
+	all->fs = fs;
+	init_completion(&all->ended);
+	all->copy = kvcalloc(FUSION_LAND_COPIES, sizeof(*all->copy), GFP_KERNEL);
+	for (i = 0; all->copy && i < KEPT; i++) {
+		all->page[i] = alloc_page(GFP_KERNEL);
+		if (!all->page[i])
 			break;
 	}
-	if (!nr) {
-		fusion_land_copies_free(all);
-		return NULL;
-	}
-	all->fs = fs;
-	all->max = min(max, nr);
-	all->longest = nr / all->max;
-	init_completion(&all->ended);
-	return all;
+	if (i == KEPT)
+		return all;
+	fusion_land_copies_free(all);
+	return NULL;
 }
 
 void fusion_land_copies_free(struct fusion_land_copies *all)
@@ -83,6 +80,31 @@ void fusion_land_copies_free(struct fusion_land_copies *all)
 		__free_page(all->page[i]);
 	kvfree(all->copy);
 	kvfree(all);
+}
+
+void fusion_land_copies_get(struct fusion_land_copies *all, u32 max, u32 longest, gfp_t gfp)
+{
+	u32 nr = KEPT;
+
+	max = min(max, FUSION_LAND_COPIES);
+	longest = min(longest, FUSION_LAND_COPY_BLOCKS);
+	for (; nr < max * longest; nr++) {
+		all->page[nr] = alloc_page(gfp);
+		if (!all->page[nr])
+			break;
+	}
+	all->max = max;
+	all->longest = min(nr / max, longest);
+}
+
+void fusion_land_copies_put(struct fusion_land_copies *all)
+{
+	u32 i;
+
+	for (i = KEPT; i < ARRAY_SIZE(all->page) && all->page[i]; i++) {
+		__free_page(all->page[i]);
+		all->page[i] = NULL;
+	}
 }
 
 u32 fusion_land_copies_longest(const struct fusion_land_copies *all)

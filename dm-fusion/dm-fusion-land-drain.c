@@ -166,7 +166,7 @@ static int fusion_drain_over(struct fusion *fs)
 	return r;
 }
 
-/* Return: 0, -EAGAIN: there is more to do, -EIO or -ENOMEM. */
+/* Return: 0, -EAGAIN: there is more to do, or -EIO. */
 static int fusion_drain_some(struct fusion *fs, struct fusion_force *force)
 {
 	struct fusion_land *land = &fs->land;

@@ -38,6 +38,10 @@ enum fusion_drain_way {
 	FUSION_DRAIN_PRESSED,	/* users wait for it */
 };
 
+/* Return: 0 or -ENOMEM; fusion_drain_exit() must follow in any case. */
+int fusion_drain_init(struct fusion *fs);
+void fusion_drain_exit(struct fusion *fs);
+
 /**
  * fusion_drain_round() - copy blocks to the slow member
  * @fs: device
@@ -46,7 +50,7 @@ enum fusion_drain_way {
  * @way: what it is for; the round ends early if the slow member is quiet no longer
  * @counts: result
  *
- * Sleeps. Return: 0, -ENOMEM, or -EIO: nothing may be written.
+ * Sleeps. Return: 0, or -EIO: nothing may be written.
  */
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
 		       enum fusion_drain_way way, struct fusion_drained *counts);
@@ -54,10 +58,11 @@ int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *fo
 /*
  * The same for all blocks of these extents, which are STABLE, or the mover has LOCKED them, and no
  * write to them is under way. Writes to these blocks wait for a round: @together: that may have
- * several extents. Return: 0; -ENOMEM; -EIO: nothing may be written.
+ * several extents. Return: 0, or -EIO: nothing may be written.
  */
 int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, bool together,
-			 const struct fusion_force *force, struct fusion_drained *counts);
+			 const struct fusion_force *force, enum fusion_drain_way way,
+			 struct fusion_drained *counts);
 
 /* -- dm-fusion-land-copy.c: the copies of a round ---------------------------------------------- */
 
@@ -100,13 +105,16 @@ struct fusion_land_copy {
 	struct bio_vec vec[FUSION_LAND_COPY_BLOCKS];
 };
 
-/*
- * Room for @max copies at once, of @longest blocks each; of both less if memory is short. Return:
- * NULL if there is none.
- */
-struct fusion_land_copies *fusion_land_copies_alloc(struct fusion *fs, u32 max, u32 longest,
-						    gfp_t gfp);
+/* Those of a set. Return: NULL if there is no memory. */
+struct fusion_land_copies *fusion_land_copies_new(struct fusion *fs);
 void fusion_land_copies_free(struct fusion_land_copies *all);
+
+/*
+ * For a round: @max copies at once, of @longest blocks each, or of less if memory is short. None is
+ * under way. Behind it, fusion_land_copies_put().
+ */
+void fusion_land_copies_get(struct fusion_land_copies *all, u32 max, u32 longest, gfp_t gfp);
+void fusion_land_copies_put(struct fusion_land_copies *all);
 
 /* Blocks that a copy may have. */
 u32 fusion_land_copies_longest(const struct fusion_land_copies *all);
@@ -127,14 +135,16 @@ struct fusion_land_copy *fusion_land_copy_ended(struct fusion_land_copies *all);
 /* -- dm-fusion-land-moves.c, dm-fusion-land-drain.c -------------------------------------------- */
 
 /*
- * Before step 1 of a batch: drain extents that are to move to the fast member, but not those that
- * are to be LOCKED. For a job that has entries in spite of that, sets @hindered and @outcome.
- * Sleeps.
+ * Before step 1 of a batch: drain extents that are to move to the fast member. For a job that has
+ * entries in spite of that, and is not to be LOCKED, sets @hindered and @outcome. Sleeps.
  */
 void fusion_drain_for_moves(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 			    const struct fusion_force *force, bool idle_only);
 
-/* Behind step 3: the same for those that are LOCKED. A job that fails gets its @outcome. Sleeps. */
+/*
+ * Behind step 3: the same once more for those that are LOCKED. A job that fails gets its @outcome.
+ * Sleeps.
+ */
 void fusion_drain_locked(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 			 const struct fusion_force *force);
 

@@ -9,9 +9,10 @@
  * and the demotion that makes its room is not begun. From when the extent is WATCHED on, such a
  * write cancels the copy before it gets into the log.
  *
- * After too many cancels, the extent is LOCKED first. Once the writes that were sent before have
- * ended, nothing gets into the log any more: then the blocks are copied, and the move cannot be
- * cancelled. Writers wait for the blocks of these extents as well then, which are few in a batch.
+ * After too many cancels, the extent is LOCKED before it is copied. Once the writes that were sent
+ * before have ended, nothing gets into the log any more: then what it still has there is copied,
+ * and the move cannot be cancelled. Writers wait for these blocks as well then. They are few: those
+ * that got there since the extent was drained as any other.
  *
  * That the entries are dead need not be durable before the copy: the commit that has the MOVE says
  * so at the latest (INV20).
@@ -31,7 +32,7 @@ static bool fusion_drain_has_entries(struct fusion *fs, const struct fusion_job 
 	return any;
 }
 
-/* Drain those that are LOCKED, or are not. Return: their number; @failed: blocks of some have. */
+/* Drain those that are LOCKED, or all. Return: their number; @failed: blocks of some have. */
 static unsigned int fusion_drain_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 				      bool locked, const struct fusion_force *force, bool *failed)
 {
@@ -40,7 +41,7 @@ static unsigned int fusion_drain_jobs(struct fusion *fs, struct fusion_job *jobs
 	unsigned int i, n = 0;
 
 	for (i = 0; i < nr; i++) {
-		if (jobs[i].move.hold != locked || jobs[i].started != locked ||
+		if ((locked && !(jobs[i].started && jobs[i].move.hold)) ||
 		    !fusion_drain_has_entries(fs, &jobs[i]))
 			continue;
 		jobs[i].drained = true;
@@ -49,6 +50,7 @@ static unsigned int fusion_drain_jobs(struct fusion *fs, struct fusion_job *jobs
 	if (!n)
 		return 0;
 	*failed = fusion_drain_extents(fs, lexts, n, locked || fusion_drain_quiet(fs), force,
+				       locked ? FUSION_DRAIN_PRESSED : FUSION_DRAIN_BESIDE,
 				       &counts);
 	*failed |= counts.failed || counts.given_up;
 	return n;

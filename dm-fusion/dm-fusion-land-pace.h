@@ -47,20 +47,31 @@ struct fusion_land_pace {
 	struct workqueue_struct *wq;
 };
 
+/* A block that is next, and where it goes to, or did when it was found. */
+struct fusion_swept {
+	u64 to;
+	u32 lext;
+	u32 block;
+};
+
 /**
  * struct fusion_land_sweep - where the drain is on its way over the slow member; the mover's
  * @from: the sector from which on blocks are next
  * @end: of segments with lower numbers; 0: to be found
+ * @list: the next blocks, in order
+ * @max: how many there may be
+ * @nr: how many were found
+ * @next: the first one that has not had its turn
+ * @list_end: of the segments that these were in
  */
 struct fusion_land_sweep {
 	u64 from;
 	u64 end;
-};
-
-/* A block that is next, and where it goes to. */
-struct fusion_swept {
-	u64 to;
-	u32 pos;
+	struct fusion_swept *list;
+	u32 max;
+	u32 nr;
+	u32 next;
+	u64 list_end;
 };
 
 struct fusion_drained;
@@ -122,11 +133,23 @@ u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end);
  */
 bool fusion_drain_to(const struct fusion *fs, u32 pos, u64 *to, struct fusion_drained *counts);
 
+/* Return: 0 or -ENOMEM; fusion_sweep_exit() must follow in any case. */
+int fusion_sweep_init(struct fusion_land *land);
+void fusion_sweep_exit(struct fusion_land *land);
+
 /*
- * Up to @max blocks of segments with numbers below @end that can be drained, the next ones on the
- * way over the slow member. Counts in @counts those that cannot. Sleeps. Return: how many.
+ * Find the next blocks on the way over the slow member, of segments with numbers below @end. Counts
+ * in @counts those that cannot be drained. Sleeps.
  */
-u32 fusion_sweep(struct fusion *fs, struct fusion_swept *list, u32 max, u64 end,
-		 struct fusion_drained *counts);
+void fusion_sweep(struct fusion *fs, u64 end, struct fusion_drained *counts);
+
+/* Up to @max of these, which have not had their turn: it is theirs. Return: how many. */
+u32 fusion_swept(struct fusion_land *land, u32 max, const struct fusion_swept **next);
+
+/*
+ * Where is such a block now? land->lock held. Return: its position, or FUSION_LAND_NONE: it is not
+ * in a segment with a number below @end any more.
+ */
+u32 fusion_swept_pos(const struct fusion_land *land, const struct fusion_swept *one, u64 end);
 
 #endif

@@ -67,18 +67,18 @@ struct block {
 	u32 fate;
 };
 
-struct round {
+/* The mover's only one, so that none lacks memory. */
+struct fusion_land_round {
 	struct fusion_land_copies *copies;
 	struct fusion_drained *counts;
 	u32 nr;
 	struct block block[MOST_BLOCKS];
-	struct fusion_swept next[MOST_BLOCKS];
 };
 
 /* -- step 1 ---------------------------------------------------------------------------------- */
 
 /* Take the block at @pos, if that is possible. fs->lock and land->lock held. */
-static void fusion_drain_mark(struct fusion *fs, struct round *round, u32 pos)
+static void fusion_drain_mark(struct fusion *fs, struct fusion_land_round *round, u32 pos)
 {
 	u64 to;
 
@@ -88,29 +88,52 @@ static void fusion_drain_mark(struct fusion *fs, struct round *round, u32 pos)
 	round->block[round->nr++] = (struct block){ .to = to, .pos = pos };
 }
 
-/* Take up to @max blocks of segments with numbers below @end. */
-static void fusion_drain_take(struct fusion *fs, struct round *round, u32 max, u64 end)
+/* Take what can be taken of the @nr blocks at @next. */
+static void fusion_drain_take_swept(struct fusion *fs, struct fusion_land_round *round,
+				    const struct fusion_swept *next, u32 nr, u64 end)
 {
-	const u32 nr = fusion_sweep(fs, round->next, max, end, round->counts);
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
-	u32 i, last;
+	u32 i, last, pos;
 
 	for (i = 0; i < nr; i = last) {
 		last = min(i + CHUNK, nr);
 		spin_lock_irq(&fs->lock);
 		spin_lock_irqsave(&land->lock, flags);
-		for (; i < last; i++)
-			if (fusion_land_bit(land, land->live, round->next[i].pos))
-				fusion_drain_mark(fs, round, round->next[i].pos);
+		for (; i < last; i++) {
+			pos = fusion_swept_pos(land, &next[i], end);
+			if (pos != FUSION_LAND_NONE)
+				fusion_drain_mark(fs, round, pos);
+		}
 		spin_unlock_irqrestore(&land->lock, flags);
 		spin_unlock_irq(&fs->lock);
 		cond_resched();
 	}
 }
 
+/* Take up to @max blocks of segments with numbers below @end. */
+static void fusion_drain_take(struct fusion *fs, struct fusion_land_round *round, u32 max, u64 end)
+{
+	const struct fusion_swept *next;
+	bool looked = false;
+	u32 nr;
+
+	while (round->nr < max) {
+		nr = fusion_swept(&fs->land, max - round->nr, &next);
+		if (nr) {
+			fusion_drain_take_swept(fs, round, next, nr, end);
+			continue;
+		}
+		if (round->nr || looked)
+			break;
+		fusion_sweep(fs, end, round->counts);
+		looked = true;
+	}
+}
+
 /* Take blocks of an extent from *@block on, as far as there is room. Advances *@block. */
-static void fusion_drain_take_extent(struct fusion *fs, struct round *round, u32 lext, u32 *block)
+static void fusion_drain_take_extent(struct fusion *fs, struct fusion_land_round *round, u32 lext,
+				     u32 *block)
 {
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
@@ -141,7 +164,8 @@ static int fusion_drain_compare(const void *a, const void *b)
 /* -- step 3 ---------------------------------------------------------------------------------- */
 
 /* Does the block at @i lie behind the one before it, on both members? */
-static bool fusion_drain_continues(const struct fusion *fs, const struct round *round, u32 i)
+static bool fusion_drain_continues(const struct fusion *fs, const struct fusion_land_round *round,
+				   u32 i)
 {
 	const struct block *block = &round->block[i];
 
@@ -156,7 +180,7 @@ static bool fusion_drain_has_mark(const struct fusion *fs, u32 pos)
 }
 
 /* Copy up to @longest blocks from @first on. Return: how many have been seen to. */
-static u32 fusion_drain_begin(struct fusion *fs, struct round *round,
+static u32 fusion_drain_begin(struct fusion *fs, struct fusion_land_round *round,
 			      struct fusion_land_copy *copy, u32 first, u32 longest)
 {
 	const struct block *block = &round->block[first];
@@ -198,7 +222,7 @@ static enum fate fusion_drain_fate(struct fusion *fs, const struct fusion_land_c
 }
 
 /* Wait for the oldest copy. Return: was there one? */
-static bool fusion_drain_finish(struct fusion *fs, struct round *round)
+static bool fusion_drain_finish(struct fusion *fs, struct fusion_land_round *round)
 {
 	const struct fusion_land_copy *copy = fusion_land_copy_ended(round->copies);
 	enum fate fate;
@@ -236,8 +260,9 @@ static bool fusion_drain_may_go_on(struct fusion *fs, const struct fusion_force 
 }
 
 /* Copy the blocks with this fate, up to @longest at once. */
-static void fusion_drain_copy(struct fusion *fs, struct round *round, enum fate fate, u32 longest,
-			      const struct fusion_force *force, enum fusion_drain_way way)
+static void fusion_drain_copy(struct fusion *fs, struct fusion_land_round *round, enum fate fate,
+			      u32 longest, const struct fusion_force *force,
+			      enum fusion_drain_way way)
 {
 	struct fusion_land_copy *copy;
 	struct blk_plug plug;
@@ -266,7 +291,7 @@ static void fusion_drain_copy(struct fusion *fs, struct round *round, enum fate 
 /* -- step 5 ---------------------------------------------------------------------------------- */
 
 /* The end of a block. fs->lock and land->lock held. */
-static void fusion_drain_end_block(struct fusion *fs, struct round *round,
+static void fusion_drain_end_block(struct fusion *fs, struct fusion_land_round *round,
 				   const struct block *block, bool durable)
 {
 	struct fusion_land *land = &fs->land;
@@ -283,7 +308,7 @@ static void fusion_drain_end_block(struct fusion *fs, struct round *round,
 	}
 }
 
-static void fusion_drain_end(struct fusion *fs, struct round *round, bool durable)
+static void fusion_drain_end(struct fusion *fs, struct fusion_land_round *round, bool durable)
 {
 	struct fusion_land *land = &fs->land;
 	unsigned long flags;
@@ -296,10 +321,13 @@ static void fusion_drain_end(struct fusion *fs, struct round *round, bool durabl
 		for (; i < end; i++)
 			fusion_drain_end_block(fs, round, &round->block[i], durable);
 		spin_unlock_irqrestore(&land->lock, flags);
-		fusion_land_wake(fs);
 		spin_unlock_irq(&fs->lock);
 		cond_resched();
 	}
+	/* all at once, so that each finds its blocks done */
+	spin_lock_irq(&fs->lock);
+	fusion_land_wake(fs);
+	spin_unlock_irq(&fs->lock);
 	/* so that the segments are soon free, and no flush waits for the record */
 	if (round->counts->copied)
 		fusion_commit_kick(fs);
@@ -308,7 +336,7 @@ static void fusion_drain_end(struct fusion *fs, struct round *round, bool durabl
 /* -- a round --------------------------------------------------------------------------------- */
 
 /* Steps 2 to 5. */
-static void fusion_drain_steps(struct fusion *fs, struct round *round,
+static void fusion_drain_steps(struct fusion *fs, struct fusion_land_round *round,
 			       const struct fusion_force *force, enum fusion_drain_way way)
 {
 	bool copied = false;
@@ -340,66 +368,83 @@ static void fusion_drain_judge(struct fusion_land *land, const struct fusion_dra
 	land->retry_ms = fusion_now_ms() + land->pause_ms;
 }
 
-static void fusion_drain_free(struct round *round)
+int fusion_drain_init(struct fusion *fs)
 {
-	if (round && round->copies)
-		fusion_land_copies_free(round->copies);
-	kvfree(round);
+	struct fusion_land *land = &fs->land;
+
+	if (!land->max)
+		return 0;
+	land->round = kvzalloc(sizeof(*land->round), GFP_KERNEL);
+	if (!land->round)
+		return -ENOMEM;
+	land->round->copies = fusion_land_copies_new(fs);
+	return land->round->copies ? fusion_sweep_init(land) : -ENOMEM;
 }
 
-/* All that it needs, before any write has to wait for it. */
-static struct round *fusion_drain_alloc(struct fusion *fs, u32 most,
-					const struct fusion_force *force,
-					enum fusion_drain_way way)
+void fusion_drain_exit(struct fusion *fs)
 {
-	/* in the background, there is another time */
-	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN | (force ? 0 : __GFP_NORETRY);
-	struct round *round = kvzalloc(sizeof(*round), gfp);
+	struct fusion_land *land = &fs->land;
 
-	if (!round)
-		return NULL;
+	fusion_sweep_exit(land);
+	if (land->round && land->round->copies)
+		fusion_land_copies_free(land->round->copies);
+	kvfree(land->round);
+}
+
+/* All that it can use, before any write has to wait for it. */
+static struct fusion_land_round *fusion_drain_begin_round(struct fusion *fs, u32 most,
+							  const struct fusion_force *force,
+							  enum fusion_drain_way way,
+							  struct fusion_drained *counts)
+{
+	/* what it has will do */
+	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN | (force ? 0 : __GFP_NORETRY);
+	struct fusion_land_round *round = fs->land.round;
+
+	*counts = (struct fusion_drained){ };
+	round->counts = counts;
+	round->nr = 0;
 	/* a copy has blocks of one segment, behind a header */
-	round->copies = fusion_land_copies_alloc(fs, round_copies[way],
-						 min(most, fs->land.blocks - 1), gfp);
-	if (round->copies)
-		return round;
-	fusion_drain_free(round);
-	return NULL;
+	fusion_land_copies_get(round->copies, round_copies[way], min(most, fs->land.blocks - 1),
+			       gfp);
+	return round;
+}
+
+static void fusion_drain_end_round(struct fusion *fs)
+{
+	struct fusion_land_round *round = fs->land.round;
+
+	fusion_drain_judge(&fs->land, round->counts);
+	fusion_land_copies_put(round->copies);
 }
 
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
 		       enum fusion_drain_way way, struct fusion_drained *counts)
 {
-	struct round *round;
+	struct fusion_land_round *round;
 
-	*counts = (struct fusion_drained){ };
 	/* before any write has to wait for the round */
-	if (fusion_gate_ready(fs))
+	if (fusion_gate_ready(fs)) {
+		*counts = (struct fusion_drained){ };
 		return -EIO;
-	round = fusion_drain_alloc(fs, round_blocks[way], force, way);
-	if (!round)
-		return -ENOMEM;
-	round->counts = counts;
+	}
+	round = fusion_drain_begin_round(fs, round_blocks[way], force, way, counts);
 	fusion_drain_take(fs, round, round_blocks[way], end);
 	counts->taken = round->nr;
 	fusion_drain_steps(fs, round, force, way);
-	fusion_drain_judge(&fs->land, counts);
-	fusion_drain_free(round);
+	fusion_drain_end_round(fs);
 	return 0;
 }
 
 int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, bool together,
-			 const struct fusion_force *force, struct fusion_drained *counts)
+			 const struct fusion_force *force, enum fusion_drain_way way,
+			 struct fusion_drained *counts)
 {
-	struct round *round;
+	struct fusion_land_round *round;
 	unsigned int i = 0;
 	u32 block = 0;
 
-	*counts = (struct fusion_drained){ };
-	round = fusion_drain_alloc(fs, MOST_BLOCKS, force, FUSION_DRAIN_BESIDE);
-	if (!round)
-		return -ENOMEM;
-	round->counts = counts;
+	round = fusion_drain_begin_round(fs, MOST_BLOCKS, force, way, counts);
 	while (i < nr && !READ_ONCE(fs->mover.stopping) && !fusion_gate_ready(fs)) {
 		round->nr = 0;
 		do {
@@ -409,9 +454,8 @@ int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, b
 			block = 0;
 		} while (++i < nr && together);
 		counts->taken += round->nr;
-		fusion_drain_steps(fs, round, force, FUSION_DRAIN_BESIDE);
+		fusion_drain_steps(fs, round, force, way);
 	}
-	fusion_drain_judge(&fs->land, counts);
-	fusion_drain_free(round);
+	fusion_drain_end_round(fs);
 	return i < nr ? -EIO : 0;
 }

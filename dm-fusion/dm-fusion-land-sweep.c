@@ -8,14 +8,39 @@
  * everywhere since it was filled.
  *
  * In a large log that would take long, and the ways would hardly be shorter. So there only the
- * oldest segments are looked at, and others when these have had their turn.
+ * oldest segments are looked at, and others when these have had their turn. Each look at them finds
+ * the blocks of several rounds. When it is their turn, each is looked at once more: it may have
+ * died, or have got into the log again. What has got there behind the look waits for the next pass.
  */
+#include <linux/mm.h>
+#include <linux/sort.h>
+
 #include "dm-fusion.h"
 
 /* The oldest quarter of the segments, but at least so many blocks. */
 #define LEAST		16384U
 /* Positions that are looked at under one lock. */
 #define CHUNK		256U
+/* Blocks that a look finds: one of so many positions, within bounds. */
+#define PART		256U
+#define FEWEST		1024U
+#define MOST		16384U
+
+int fusion_sweep_init(struct fusion_land *land)
+{
+	struct fusion_land_sweep *sweep = &land->sweep;
+
+	if (!land->max)
+		return 0;
+	sweep->max = clamp(land->max * land->blocks / PART, FEWEST, MOST);
+	sweep->list = kvcalloc(sweep->max, sizeof(*sweep->list), GFP_KERNEL);
+	return sweep->list ? 0 : -ENOMEM;
+}
+
+void fusion_sweep_exit(struct fusion_land *land)
+{
+	kvfree(land->sweep.list);
+}
 
 u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end)
 {
@@ -124,13 +149,18 @@ static void fusion_sweep_chunk(struct fusion *fs, struct choice *c, u32 first)
 	const struct fusion_land_segment *seg = &land->segment[first / land->blocks];
 	const u32 end = first + min(CHUNK, land->blocks);
 	struct fusion_swept one;
+	u32 pos;
 
 	if (seg->state != FUSION_LAND_LISTED || !seg->nr_live || seg->segno >= c->end)
 		return;
-	for (one.pos = first; one.pos < end; one.pos++)
-		if (fusion_land_bit(land, land->live, one.pos) &&
-		    fusion_drain_to(fs, one.pos, &one.to, c->counts) && one.to >= c->from)
-			fusion_sweep_add(c, one);
+	for (pos = first; pos < end; pos++) {
+		if (!fusion_land_bit(land, land->live, pos) ||
+		    !fusion_drain_to(fs, pos, &one.to, c->counts) || one.to < c->from)
+			continue;
+		one.lext = land->entry[pos].lext;
+		one.block = land->entry[pos].block;
+		fusion_sweep_add(c, one);
+	}
 }
 
 static u32 fusion_sweep_all(struct fusion *fs, struct choice *c)
@@ -167,11 +197,17 @@ static u64 fusion_sweep_end(struct fusion *fs)
 	return segno == U64_MAX ? segno : segno + max(land->max / 4, LEAST / land->blocks);
 }
 
-u32 fusion_sweep(struct fusion *fs, struct fusion_swept *list, u32 max, u64 end,
-		 struct fusion_drained *counts)
+static int fusion_sweep_compare(const void *a, const void *b)
+{
+	const struct fusion_swept *one = a, *two = b;
+
+	return one->to < two->to ? -1 : one->to > two->to;
+}
+
+void fusion_sweep(struct fusion *fs, u64 end, struct fusion_drained *counts)
 {
 	struct fusion_land_sweep *sweep = &fs->land.sweep;
-	struct choice c = { .list = list, .counts = counts, .max = max };
+	struct choice c = { .list = sweep->list, .counts = counts, .max = sweep->max };
 
 	c.from = sweep->from;
 	c.end = min(end, sweep->end);
@@ -187,6 +223,28 @@ u32 fusion_sweep(struct fusion *fs, struct fusion_swept *list, u32 max, u64 end,
 		c.end = end;
 		fusion_sweep_all(fs, &c);
 	}
-	sweep->from = c.nr ? list[0].to + 1 : 0;
-	return c.nr;
+	sweep->from = c.nr ? sweep->list[0].to + 1 : 0;
+	sort(sweep->list, c.nr, sizeof(*sweep->list), fusion_sweep_compare, NULL);
+	sweep->nr = c.nr;
+	sweep->next = 0;
+	sweep->list_end = c.end;
+}
+
+u32 fusion_swept(struct fusion_land *land, u32 max, const struct fusion_swept **next)
+{
+	struct fusion_land_sweep *sweep = &land->sweep;
+	const u32 nr = min(max, sweep->nr - sweep->next);
+
+	*next = &sweep->list[sweep->next];
+	sweep->next += nr;
+	return nr;
+}
+
+u32 fusion_swept_pos(const struct fusion_land *land, const struct fusion_swept *one, u64 end)
+{
+	const u32 pos = fusion_land_find(land, one->lext, one->block);
+
+	return pos != FUSION_LAND_NONE &&
+	       land->segment[pos / land->blocks].segno < min(end, land->sweep.list_end) ?
+	       pos : FUSION_LAND_NONE;
 }

@@ -54,6 +54,7 @@ struct fusion;
 struct fusion_io;
 struct fusion_land_batch;
 struct fusion_land_reader;
+struct fusion_land_round;
 struct fusion_land_merge;
 struct fusion_land_summary;
 struct fusion_land_view;
@@ -234,6 +235,7 @@ struct fusion_land_segment {
  * @wq: queue of @work
  *
  * The mover's:
+ * @round: of the drain: dm-fusion-land-round.c
  * @uncopied: as @live, of positions that could not be copied; it may have some of entries that died
  * @retry_ms: ktime from which on these may be tried again; 0: there are none
  * @pause_ms: the pause before that
@@ -315,6 +317,7 @@ struct fusion_land {
 	struct work_struct *work;
 	struct workqueue_struct *wq;
 
+	struct fusion_land_round *round;
 	u8 *uncopied;
 	u64 retry_ms;
 	u32 pause_ms;

@@ -369,12 +369,14 @@ void fusion_do_deferred(struct work_struct *work)
 				continue;
 			}
 			/* it may take long, and blocks that have a place must not wait for that */
+			blk_finish_plug(&plug);
 			fusion_land_push(fs);
 			fusion_process_whole(fs, bio);
+			blk_start_plug(&plug);
 		}
+		blk_finish_plug(&plug);
 		/* the blocks of these share a header */
 		fusion_land_push(fs);
-		blk_finish_plug(&plug);
 		cond_resched();
 	}
 }

@@ -161,11 +161,14 @@ static bool begins(struct again *a, u32 left, u32 epoch)
 	return begun;
 }
 
-/* Each is cut just before that. */
+/*
+ * Each is cut just before that; and one that takes more steps than all before, as it finds the ring
+ * short, in each other place as well.
+ */
 void again_landed(const struct life *life, struct opening *o)
 {
 	struct again a = { .life = life };
-	u32 left = 0, epoch, i;
+	u32 left = 0, most = 0, epoch, i;
 
 	image_enter(&life->cut);
 	epoch = epoch_found();
@@ -174,9 +177,13 @@ void again_landed(const struct life *life, struct opening *o)
 			sim_world_free(world);
 			left++;
 		}
-		do {
+		sim_world_free(world);
+		if (left > most) {
+			most = left;
+			o->cuts += cut_everywhere(&a);
+		}
+		while (begins(&a, left ? --left : 0, epoch))
 			sim_world_free(world);
-		} while (begins(&a, left ? --left : 0, epoch));
 		sim_world_drop_parent();
 		o->cuts++;
 	}

@@ -361,13 +361,18 @@ static void place_segments(struct making *mk)
 	mk->landed.segno = segno;
 }
 
+void landed_begin(const struct fusion_sb *sb)
+{
+	memset(had, 0, sizeof(had));
+	landed_raw_forget();
+	logs = sb->incompat & FUSION_INCOMPAT_LANDING;
+}
+
 void landed_make(const struct setup *s, struct model *m, u64 *rng)
 {
 	struct making *mk;
 
-	memset(had, 0, sizeof(had));
-	landed_raw_forget();
-	logs = s->sb.incompat & FUSION_INCOMPAT_LANDING;
+	landed_begin(&s->sb);
 	if (!logs)
 		return;
 	mk = sim_alloc(sizeof(*mk), true);
@@ -389,9 +394,7 @@ void landed_empty(const struct setup *s, u32 nr)
 	const u32 first = s->sb.slow_first_slot;
 	u32 i;
 
-	memset(had, 0, sizeof(had));
-	landed_raw_forget();
-	logs = true;
+	landed_begin(&s->sb);
 	mk->sb = &s->sb;
 	memset32(mk->words, FUSION_WORD_UNMAPPED, FUSION_MAP_PER_BLOCK);
 	for (i = 0; i < nr; i++)

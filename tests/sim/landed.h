@@ -9,6 +9,9 @@
 /* Have a set that may have such a log, which has room with @roomy. */
 void landed_setup(struct setup *s, u64 seed, bool roomy);
 
+/* The disks get a set, with an empty log or without one: nothing is known of what they had. */
+void landed_begin(const struct fusion_sb *sb);
+
 /*
  * Write extents and a log to the world's disks, in place of what was formatted, and have the model
  * know the content. Without a log in the setup, nothing.

@@ -48,6 +48,11 @@ bool need_resched(void)
 	return !rnd_below(&world->rng, 8);
 }
 
+bool sim_plugged(void)
+{
+	return !rnd_below(&world->rng, 4);
+}
+
 void rcu_read_unlock(void)
 {
 	struct sim_task *t = world->current;

@@ -2,6 +2,7 @@
 /* Faults while a set is opened that no random operation causes. */
 #include "image.h"
 #include "invariants.h"
+#include "landed.h"
 
 #define MAX_ALLOCATIONS	1000U
 
@@ -14,6 +15,7 @@ static void format(const struct fusion_sb *sb)
 {
 	unsigned int i;
 
+	landed_begin(sb);
 	for (i = 0; i < SIM_NR_DISKS; i++)
 		sim_disk_format(world->disk[i], sb, NULL, &world->rng);
 }

@@ -39,6 +39,7 @@ void synchronize_rcu(void);
 #define preempt_enable()		rcu_read_unlock()
 /* now and then */
 bool need_resched(void);
+bool sim_plugged(void);
 
 #define rcu_dereference(p)		READ_ONCE(p)
 #define rcu_assign_pointer(p, v)	WRITE_ONCE(p, v)
