@@ -6,8 +6,8 @@
 #include "model.h"
 #include "ops.h"
 
-/* Have a set that may have such a log, which has room with @roomy. */
-void landed_setup(struct setup *s, u64 seed, bool roomy);
+/* Have a set that may have such a log, as the story wants it. */
+void landed_setup(struct setup *s, u64 seed, const struct story *story);
 
 /*
  * Write extents and a log to the world's disks, in place of what was formatted, and have the model
