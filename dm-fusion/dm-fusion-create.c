@@ -322,10 +322,6 @@ int fusion_create(struct fusion *fs, unsigned int argc, char **argv)
 		r = fusion_parse_options(fs, &as, &ti->error);
 	if (!r)
 		r = fusion_resize_plan(fs, &ti->error);
-	if (!r && fusion_land_hinders(fs)) {
-		ti->error = "The set has a landing log, and cannot change its size or a member";
-		r = -EOPNOTSUPP;
-	}
 	if (r)
 		return r;
 	fusion_beat_default_host(fs);

@@ -151,7 +151,7 @@ static u32 fusion_land_give(struct fusion *fs, u32 lext, u32 block, u32 nr, bool
 	struct fusion_land *land = &fs->land;
 	u32 given, next;
 
-	if (land->broken || land->barred == lext || land->awaited == lext ||
+	if (land->broken || land->off || land->barred == lext || land->awaited == lext ||
 	    fusion_land_hindered(land, lext, block, nr) || (all && !fusion_land_fits_in(fs, nr)))
 		return 0;
 	given = fusion_land_give_some(fs, lext, block, nr, place);

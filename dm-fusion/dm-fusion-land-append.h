@@ -11,6 +11,7 @@
 
 struct bio;
 struct fusion;
+struct fusion_land;
 struct fusion_land_batch;
 struct fusion_land_segment;
 struct page;
@@ -55,6 +56,22 @@ void fusion_land_push(struct fusion *fs);
 
 /* The log's part of fusion_settle_failed(): no opening must find a batch that has failed. */
 void fusion_land_settle(struct fusion *fs);
+
+/* -- dm-fusion-land-off.c: no lock; sleeps, but for the last one ----------------------------- */
+
+/*
+ * The log is off. Return: has it ended? Otherwise blocks are on their way, and it is to be called
+ * again; what the segments have is to be drained then.
+ */
+bool fusion_land_turn_off(struct fusion *fs);
+
+/* It is on again. */
+void fusion_land_turn_on(struct fusion *fs);
+
+/* As the status says it. */
+const char *fusion_land_state(const struct fusion_land *land);
+
+/* -------------------------------------------------------------------------------------------- */
 
 /* The first batches have ended, or failed: their bios end as well, or go past the log. */
 void fusion_land_finish(struct fusion *fs);

@@ -97,6 +97,12 @@ static inline u32 fusion_land_place_of(const struct fusion_land *land, u64 segno
 /* The next batch that can be sent, which takes no blocks any more, or NULL. land.lock held. */
 struct fusion_land_batch *fusion_land_to_send(struct fusion_land *land);
 
+/*
+ * The log ends here, goes on behind all segments that there are, and opens no others. No block is
+ * on its way. Both locks held.
+ */
+void fusion_land_leave(struct fusion *fs);
+
 /* Have land->work run. */
 void fusion_land_work(struct fusion *fs);
 

@@ -174,7 +174,7 @@ void fusion_land_take(struct fusion *fs)
 		    (land->segment[i].dirty || land->all))
 			fusion_land_take_segment(land, i);
 	fusion_land_extents_take(land);
-	land->opens |= land->all && !fs->read_only && !land->broken && !land->tight;
+	land->opens |= land->all && !fs->read_only && !land->broken && !land->off && !land->tight;
 	while (fusion_land_may_open(fs) && fusion_land_open(fs))
 		;
 	land->dirty = 0;

@@ -11,7 +11,8 @@
  * drain need not pay, and takes no notice of the setting migration.
  *
  * On request, all is copied that there was when the request began, one round after another. It ends
- * when the segments have been freed, as far as nothing new has got into them.
+ * when the segments have been freed, as far as nothing new has got into them; or when there are
+ * none, if the log is turned off (dm-fusion-land-off.c).
  */
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
@@ -156,14 +157,15 @@ static bool fusion_drain_left(struct fusion *fs, u64 end)
 	return left;
 }
 
-/* All of it is copied: have the segments freed. */
-static int fusion_drain_over(struct fusion *fs)
+/* All of it is copied: have the segments freed. Return: as fusion_drain_some(). */
+static int fusion_drain_over(struct fusion *fs, const struct fusion_force *force)
 {
 	int r = fusion_commit_wait(fs);
 
 	flush_work(&fs->txns.reclaim_work);
 	fusion_drain_forget(fs);
-	return r;
+	/* that commit may have opened some, or a view keeps them */
+	return r ?: force->off && READ_ONCE(fs->land.nr) ? -EAGAIN : 0;
 }
 
 /* Return: 0, -EAGAIN: there is more to do, or -EIO. */
@@ -175,12 +177,16 @@ static int fusion_drain_some(struct fusion *fs, struct fusion_force *force)
 
 	if (!land->max)
 		return 0;
+	if (force->off && !fusion_land_turn_off(fs)) {
+		schedule_timeout_uninterruptible(1);
+		return -EAGAIN;
+	}
 	if (!force->segno) {
 		force->segno = fusion_drain_last(fs);
 		fusion_drain_forgive(land);
 	}
 	if (!fusion_drain_left(fs, force->segno))
-		return fusion_drain_over(fs);
+		return fusion_drain_over(fs, force);
 	r = fusion_drain_round(fs, force->segno, force,
 			       fusion_pace_pressed(fs) ? FUSION_DRAIN_PRESSED :
 			       fusion_drain_quiet(fs) ? FUSION_DRAIN_QUIET : FUSION_DRAIN_BESIDE,

@@ -76,11 +76,9 @@ static bool fusion_land_still(const struct fusion_land *land)
 	return !land->sending;
 }
 
-/* The log ends here, and goes on behind all segments that there are. Both locks held. */
-static void fusion_land_give_up(struct fusion *fs)
+void fusion_land_leave(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
-	const struct fusion_land_batch *b = fusion_land_nth(land, 0);
 	u64 segno;
 	u32 i;
 
@@ -89,20 +87,30 @@ static void fusion_land_give_up(struct fusion *fs)
 		if (i != FUSION_LAND_NONE)
 			fusion_land_mark(land, &land->segment[i]);
 	}
-	for (i = 0; i < land->nr_batches; i++)
-		if (fusion_land_nth(land, i)->status)
-			land->segment[fusion_land_nth(land, i)->place].failed = true;
-	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
-	fusion_land_ground(land);
 	land->ended.segno = land->next_segno;
 	land->ended.pos = 0;
 	land->at = land->ended;
 	land->at_place = FUSION_LAND_NONE;
 	WRITE_ONCE(land->appends, false);
 	land->opens = false;
-	land->deaths = true;
 	fusion_pace_end(fs);
 	fusion_commit_kick(fs);
+}
+
+/* What is on its way is void. Both locks held. */
+static void fusion_land_give_up(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	const struct fusion_land_batch *b = fusion_land_nth(land, 0);
+	u32 i;
+
+	for (i = 0; i < land->nr_batches; i++)
+		if (fusion_land_nth(land, i)->status)
+			land->segment[fusion_land_nth(land, i)->place].failed = true;
+	land->failed = fusion_segment_blocknr(&fs->sb, land->segment[b->place].slot, b->pos);
+	fusion_land_ground(land);
+	land->deaths = true;
+	fusion_land_leave(fs);
 }
 
 /* Take the first batch out of the ring, and its bios to a list. land->lock held. */

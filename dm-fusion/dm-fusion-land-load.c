@@ -41,8 +41,9 @@ struct fusion_land_reader {
 static int fusion_land_alloc_reader(struct fusion_land_reader *rd)
 {
 	const struct fusion *fs = rd->fs;
+	const u32 slots = max(fs->sb.nr_fast_slots, fs->sb_next.nr_fast_slots);
 
-	rd->of_slot = kvcalloc(fs->sb.nr_fast_slots, sizeof(*rd->of_slot), GFP_KERNEL);
+	rd->of_slot = kvcalloc(slots, sizeof(*rd->of_slot), GFP_KERNEL);
 	rd->seg = kvcalloc(fs->land.max, sizeof(*rd->seg), GFP_KERNEL);
 	rd->place = kvcalloc(fs->land.max, sizeof(*rd->place), GFP_KERNEL);
 	return rd->of_slot && rd->seg && rd->place ? 0 : -ENOMEM;
@@ -204,7 +205,8 @@ static int fusion_land_replay(struct fusion_land_reader *rd)
 	struct fusion_landing *l = &rd->l;
 	int r;
 
-	l->sb = &fs->sb;
+	/* with the bounds of what was written */
+	l->sb = &fs->sb_next;
 	l->seg = rd->seg;
 	l->nr = rd->nr;
 	l->from = fs->land.ended;
@@ -293,6 +295,28 @@ static int fusion_land_list(struct fusion_land_reader *rd)
 	return 0;
 }
 
+/*
+ * Segments would lie on slots that are given up, or on a disk that leaves: a set that shrinks, or
+ * has an old member, has none. Return: 0 or -EAGAIN.
+ */
+static int fusion_land_allowed(const struct fusion *fs)
+{
+	const struct fusion_land *land = &fs->land;
+	u32 i;
+
+	if (!fs->shrinks && !land->off)
+		return 0;
+	for (i = 0; i < land->max; i++) {
+		if (land->segment[i].state != FUSION_LAND_LISTED)
+			continue;
+		DMERR("%s: landing log: is not empty: send landing off before the set %s",
+		      dm_table_device_name(fs->ti->table),
+		      fs->shrinks ? "shrinks" : "gets another member");
+		return -EAGAIN;
+	}
+	return 0;
+}
+
 int fusion_land_load(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
@@ -304,7 +328,13 @@ int fusion_land_load(struct fusion *fs)
 	if (!land->ended.segno)
 		land->ended = FUSION_LANDED_NOWHERE;
 	rd->nr = 0;
-	r = fusion_land_list(rd);
+	/* the drain knows of one slow disk only */
+	land->off = fusion_sb_has_old(&fs->sb);
+	/* the set as it was knows nothing of new slots, and has no segment with its old member */
+	land->tight = fs->grows || fs->shrinks || fs->old.over;
+	r = fusion_land_allowed(fs);
+	if (!r)
+		r = fusion_land_list(rd);
 	if (!r)
 		r = fusion_land_replay(rd);
 	return r ?: fusion_land_close(rd);
@@ -362,22 +392,7 @@ void fusion_land_loaded(struct fusion *fs, bool opened)
 		return;
 	spin_lock_irq(&fs->lock);
 	land->tight = false;
-	land->opens = true;
+	land->opens = !land->off;
 	fusion_commit_soon(fs);
 	spin_unlock_irq(&fs->lock);
-}
-
-bool fusion_land_hinders(const struct fusion *fs)
-{
-	return fs->sb.landing_slots && (fs->grows || fs->shrinks || fs->old.joins ||
-					fusion_sb_has_old(&fs->sb));
-}
-
-int fusion_land_allowed(const struct fusion *fs)
-{
-	if (!fusion_land_hinders(fs))
-		return 0;
-	DMERR("%s: the set has a landing log: it can neither change its size nor replace a member",
-	      dm_table_device_name(fs->ti->table));
-	return -EOPNOTSUPP;
 }

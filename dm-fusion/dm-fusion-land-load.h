@@ -17,18 +17,11 @@ int fusion_land_load_begin(struct fusion *fs);
 /* A record of the journal about the log. Return: 0 or -EILSEQ. */
 int fusion_land_load_record(struct fusion *fs, const struct fusion_record *rec);
 
-/*
- * Does its log keep the set from being opened, as its size or a member is to change?
- * fusion_land_allowed() returns 0, or -EOPNOTSUPP, logged.
- */
-bool fusion_land_hinders(const struct fusion *fs);
-int fusion_land_allowed(const struct fusion *fs);
-
 /**
  * fusion_land_load() - take the slots of the log, and find what is in it
  * @fs: device; its map is known, and the slots of extents are taken
  *
- * Sleeps. Return: 0 or a negative errno, logged.
+ * Sleeps. Return: 0 or a negative errno, logged; -EAGAIN: it has to be empty, and is not.
  */
 int fusion_land_load(struct fusion *fs);
 

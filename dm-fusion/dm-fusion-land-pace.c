@@ -17,7 +17,7 @@
  * are charged for their blocks when they are sent to the worker again.
  *
  * Nobody waits if the drain cannot go on: when the mover stops (for a suspend or a seal), in a mode
- * other than RW, when the log is broken; or if nothing has been copied or become free for some
+ * other than RW, when the log is broken, or off; or if nothing has been copied or become free for some
  * time, although there is no room. Then writes go past the log until the drain gets on again.
  */
 #include <linux/math64.h>
@@ -290,7 +290,8 @@ void fusion_pace_start(struct fusion *fs)
 		return;
 	spin_lock_irq(&fs->lock);
 	spin_lock_irqsave(&fs->land.lock, flags);
-	pace->allowed = !fs->land.broken && fusion_mode(fs) == FUSION_RW;
+	pace->allowed = !fs->land.broken && !fs->land.off && !fs->mover.stopping &&
+			fusion_mode(fs) == FUSION_RW;
 	pace->gained_ms = fusion_now_ms();
 	fusion_pace_update(fs, &total);
 	pace->on = pace->allowed && total;

@@ -194,6 +194,7 @@ struct fusion_land_segment {
  * @sending: somebody sends them
  * @csum: of the header of the last one that was sealed; only of who is @sending
  * @broken: one could not be written: no block gets into the log any more
+ * @off: nor while the log is off: dm-fusion-land-off.c; changes under fs->lock as well
  * @failed: the block of its header, until a commit has said that it is void; or 0
  * @nr_live: number of these
  * @nr_filled: segments that have any
@@ -212,7 +213,8 @@ struct fusion_land_segment {
  * @nr: segments that have a slot
  * @nr_kept: places of others, that are kept
  * @all: the next commit records all segments
- * @tight: a set is being loaded, and its journal is short: no segment is opened
+ * @tight: a set is being loaded, and its journal is short, or its superblock changes more than the
+ *	epoch: no segment is opened before it is durable
  * @taken: the commit under way records segments, and @landed
  * @left: segments in FUSION_LAND_LEFT
  *
@@ -281,6 +283,7 @@ struct fusion_land {
 	bool sending;
 	u32 csum;
 	bool broken;
+	bool off;
 	u64 failed;
 	u32 nr_live;
 	u32 nr_filled;

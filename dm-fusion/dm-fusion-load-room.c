@@ -16,7 +16,9 @@
  * journal still has a record of each segment. Behind an opening that was cut short this is where
  * its commit begins. So no number of them uses up the ring, except for those in which a commit of
  * several transactions, with more than FUSION_TXN_BLOCKS blocks, is cut between these; and where
- * extents with lost blocks are left, for which the same is not done.
+ * extents with lost blocks are left, for which the same is not done. Nor is it where the superblock
+ * says more than before: a set that is to grow or shrink has to be opened as it is first, and one
+ * that parts from its old member has no segments.
  */
 #include <linux/mm.h>
 
@@ -143,11 +145,17 @@ int fusion_load_make_room(struct fusion *fs)
 
 	if (fusion_chain_free(&fs->journal) >= want)
 		return 0;
+	/* the superblock that goes first would be the commit of the new size */
+	if (fs->land.max && (fs->grows || fs->shrinks)) {
+		DMERR("%s: the journal has little room: open the set with its present size first",
+		      dm_table_device_name(fs->ti->table));
+		return -EAGAIN;
+	}
 	r = fusion_load_complete(fs);
 	if (r)
 		return r;
 	fs->land.tight = fs->land.max;
-	if (fs->land.max && !fs->opens.nr_lost)
+	if (fs->land.max && !fs->opens.nr_lost && !fs->old.over)
 		r = fusion_load_skip(fs);
 	need = DIV_ROUND_UP(fs->opens.nr_lost, per_block) + fusion_land_listed_blocks(fs);
 	if (r || fusion_chain_free(&fs->journal) >= need)

@@ -401,9 +401,7 @@ static int fusion_load_all(struct fusion *fs, bool read_only)
 	fs->needs_check = fs->sb.flags & FUSION_SB_NEEDS_CHECK;
 	fusion_load_settings(fs, true);
 
-	r = fusion_land_allowed(fs);
-	if (!r)
-		r = fusion_land_load_begin(fs);
+	r = fusion_land_load_begin(fs);
 	if (!r)
 		r = fusion_load_map(fs);
 	if (!r)

@@ -230,6 +230,28 @@ static noinline_for_stack int fusion_message_bare(struct fusion *fs, enum fusion
 	return fusion_force(fs, &force);
 }
 
+/* Turn the landing log off, until it is turned on or another table is loaded. */
+static noinline_for_stack int fusion_message_landing(struct fusion *fs, unsigned int argc,
+						     char **argv)
+{
+	struct fusion_force force = { .kind = FUSION_DRAIN, .off = true };
+	int r;
+
+	if (argc != 1 || (strcmp(argv[0], "on") && strcmp(argv[0], "off")))
+		return fusion_bad_message("not on or off", "landing");
+	if (!fs->land.max)
+		return 0;
+	if (fusion_sb_has_old(&fs->sb)) {
+		DMERR("%s: landing: the log is off while a member is being replaced",
+		      dm_table_device_name(fs->ti->table));
+		return strcmp(argv[0], "off") ? -EBUSY : 0;
+	}
+	r = strcmp(argv[0], "on") ? fusion_force(fs, &force) : 0;
+	if (r || !strcmp(argv[0], "on"))
+		fusion_land_turn_on(fs);
+	return r;
+}
+
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
 		   unsigned int maxlen)
 {
@@ -291,6 +313,8 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		return fusion_may_write(ti) ?: fusion_message_bare(fs, FUSION_POINT);
 	if (argc == 1 && !strcmp(argv[0], "drain"))
 		return fusion_may_write(ti) ?: fusion_message_bare(fs, FUSION_DRAIN);
+	if (argc && !strcmp(argv[0], "landing"))
+		return fusion_may_write(ti) ?: fusion_message_landing(fs, argc - 1, argv + 1);
 	if (argc == 1 && !strcmp(argv[0], "unreadable"))
 		return fusion_message_unread(fs, result, maxlen);
 	if (argc == 2 && !strcmp(argv[0], "unreadable") && !strcmp(argv[1], "retry")) {

@@ -61,6 +61,7 @@ struct fusion_force {
 	unsigned int nr_rest;
 	bool zero;			/* of homing */
 	u64 segno;			/* of a drain: the first segment behind it; 0: not begun */
+	bool off;			/* of a drain: turn the log off first */
 	u32 moved;
 	u32 already;
 	u32 unmapped;

@@ -18,7 +18,7 @@
  *		certain: what was found may have been in a
  *		cache only, and PEER may durably name NEW
  *	4. zero the places of NEW's journal or log, heat and	OLD + PEER; NEW is PREPARED, or
- *		heartbeat					the old member
+ *		heartbeat, or stale list			the old member
  *	5. write NEW's map or replica, renumbered, and its	OLD + PEER, which do not name NEW,
  *		superblock, which says JOINING			whatever it says
  *	6. PEER: the other map copy, renumbered, and the	before: OLD + PEER
@@ -292,6 +292,10 @@ static int fusion_join_clear(struct fusion *fs)
 		r = fusion_join_zero(fs, FUSION_BEAT_BLOCKNR, 1);
 	if (!r && dev == FUSION_FAST)
 		r = fusion_join_zero(fs, fs->sb.heat_start, fs->sb.heat_blocks);
+	/* the landing log is empty, so what is listed there is not stale */
+	if (!r && dev == FUSION_SLOW && fs->sb.stale_places)
+		r = fusion_join_zero(fs, fs->sb.stale_start,
+				     fusion_stale_size(&fs->sb, fs->sb.stale_places));
 	if (r)
 		DMERR("%s: %s cannot be cleared to join: %d", dm_table_device_name(fs->ti->table),
 		      fs->dev[dev]->name, r);

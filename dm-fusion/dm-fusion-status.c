@@ -118,7 +118,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	if (fs->land.max)
 		DMEMIT(" log %u %u/%u %llu %s", logged, segments, fs->land.max,
 		       READ_ONCE(fs->land.nr_drained),
-		       READ_ONCE(fs->land.broken) ? "stopped" : "ok");
+		       fusion_land_state(&fs->land));
 	if (!fusion_sb_has_old(&fs->sb))
 		return;
 	spin_lock_irq(&fs->lock);

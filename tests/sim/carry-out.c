@@ -228,7 +228,7 @@ static void do_one(void *arg)
 		pin_some(st, &d->op);
 		break;
 	case OP_DRAIN:
-		drain_log(st);
+		drain_log(st, d->op.nr);
 		break;
 	case OP_KEEP:
 		keep_something(st, st->dev);

@@ -16,8 +16,8 @@
  *	--large		so many extents that a transaction has several blocks
  *	--about		nothing but one of the sequences that stories.c has: flushes, fua,
  *			demotions (with --faults), checkpoints, closing, swaps, fences, shadows,
- *			pins, shrinking, replacing, lost, landing, appending, pacing, replica,
- *			user-fua, attempts
+ *			pins, shrinking, replacing, lost, landing, appending, pacing,
+ *			shrinking-log, replacing-log, replica, user-fua, attempts
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what
  * happens in it. --trace --no-shrink shows the run as it is.
@@ -184,7 +184,7 @@ static int main_opening(u64 seed, u32 sets)
 	for (i = 0; i < sets; i++) {
 		make_setup(&setup, seed + i, false, false);
 		if (opt.story && opt.story->landed)
-			landed_setup(&setup, seed + i, opt.story->roomy);
+			landed_setup(&setup, seed + i, opt.story);
 		sim_tracing = opt.trace;
 		why = run_opening(&setup, seed + i, &o);
 		if (why) {
@@ -214,7 +214,7 @@ static int main_hosts(u64 seed, u32 sets)
 	for (i = 0; i < sets; i++) {
 		make_setup(&setup, seed + i, false, false);
 		if (opt.story && opt.story->landed)
-			landed_setup(&setup, seed + i, opt.story->roomy);
+			landed_setup(&setup, seed + i, opt.story);
 		sim_tracing = opt.trace;
 		why = run_hosts(&setup, seed + i, &o);
 		if (why) {
@@ -330,14 +330,15 @@ int main(int argc, char **argv)
 
 		current_seed = run.seed;
 		make_setup(&run.setup, run.seed, opt.faults, opt.large);
-		if (opt.story && ((opt.story->shrinks && !run.setup.shrinks) ||
+		if (opt.story && ((opt.story->shrinks && !opt.story->landed &&
+				   !run.setup.shrinks) ||
 				  (opt.story->lost && !run.setup.lost) ||
 				  (opt.story->homes && !run.setup.homes))) {
 			runs++;
 			continue;
 		}
 		if (opt.story && opt.story->landed)
-			landed_setup(&run.setup, run.seed, opt.story->roomy);
+			landed_setup(&run.setup, run.seed, opt.story);
 		run.setup.cut_one_in *= opt.rarely;
 		run.setup.story = opt.story;
 		nr = make_ops(&run.setup, run.seed, ops, opt.ops);

@@ -221,3 +221,8 @@ u32 set_land_left(const void *private)
 	/* the segment that is being filled stays, and those that are open ahead */
 	return land->opens ? land->nr_live : land->nr;
 }
+
+u32 set_segments(const void *private)
+{
+	return ((const struct fusion *)private)->land.nr;
+}

@@ -21,6 +21,8 @@ void check_landing(const void *private, unsigned long **taken);
 
 /* What is in the landing log: segments, or blocks if some still get there. */
 u32 set_land_left(const void *private);
+/* Segments that have a slot. */
+u32 set_segments(const void *private);
 
 /* The same, while nothing else happens, if shadows are not counted right. */
 void check_shadow_counts(const void *private);

@@ -51,7 +51,7 @@ static void keep_stale(struct fusion_sb *sb)
 	sb->peer_sectors += slots * EXTENT_SECTORS;
 }
 
-void landed_setup(struct setup *s, u64 seed, bool roomy)
+void landed_setup(struct setup *s, u64 seed, const struct story *story)
 {
 	u64 rng = seed ^ 0x1a4d;
 	struct fusion_sb *sb = &s->sb;
@@ -63,18 +63,21 @@ void landed_setup(struct setup *s, u64 seed, bool roomy)
 	s->lost = 0;
 	/* it excludes copies for points */
 	snprintf(strstr(s->options, "shadow_age"), sizeof("shadow_age 10"), "shadow_age 0");
-	more = (roomy ? 12 : 2) + rnd_below(&rng, 7);
+	more = (story->roomy ? 12 : 2) + rnd_below(&rng, 7);
 	sb->nr_fast_slots += more;
 	sb->self_sectors += more * EXTENT_SECTORS;
 	sb->incompat |= FUSION_INCOMPAT_LANDING;
 	sb->landing_slots = 1 + rnd_below(&rng, min(min(fusion_landing_limit(sb), 6U),
 						    MAX_SEGMENTS));
-	if (roomy)
+	if (story->roomy)
 		sb->landing_slots = min(sb->landing_slots + 4, fusion_landing_limit(sb));
 	keep_stale(sb);
 	capacity = sb->nr_fast_slots - sb->spare_fast + sb->nr_slow_slots - sb->spare_slow;
 	sb->nr_lexts = min(sb->nr_lexts + 8, capacity - sb->landing_slots);
 	s->most = *sb;
+	s->shrinks = story->shrinks;
+	if (story->shrinks)
+		setup_room(s, &rng);
 }
 
 /* What is being written. */

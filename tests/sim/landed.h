@@ -6,8 +6,8 @@
 #include "model.h"
 #include "ops.h"
 
-/* Have a set that may have such a log, which has room with @roomy. */
-void landed_setup(struct setup *s, u64 seed, bool roomy);
+/* Have a set that may have such a log, as the story wants it. */
+void landed_setup(struct setup *s, u64 seed, const struct story *story);
 
 /* The disks get a set, with an empty log or without one: nothing is known of what they had. */
 void landed_begin(const struct fusion_sb *sb);

@@ -40,7 +40,7 @@ enum op_kind {
 	OP_POINT,		/* make a point */
 	OP_PIN,			/* a message of kind @flags, of extents as OP_PROMOTE */
 	OP_PINNED,		/* wait for all, and for pinned extents to lie where they belong */
-	OP_DRAIN,		/* drain the landing log */
+	OP_DRAIN,		/* drain the landing log; 1: turn it off, 2: on */
 	OP_DRAINED,		/* the same, while nothing else happens */
 	OP_NR,
 };
@@ -95,6 +95,11 @@ struct story {
 /* Where @faults, disks fail now and then; @large: always many extents. */
 void make_setup(struct setup *s, u64 seed, bool faults, bool large);
 
+/*
+ * Let it grow. Both disks become as small as they can be, so that what they get is new to the set.
+ */
+void setup_room(struct setup *s, u64 *rng);
+
 /* Is the content of an extent lost when a run begins? */
 bool setup_loses(const struct setup *s, u32 lext);
 
@@ -134,6 +139,8 @@ u32 make_pin_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_pacing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_log_size_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_log_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */
 void draw_homing(u64 *rng, struct op *op);

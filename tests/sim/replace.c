@@ -275,6 +275,7 @@ void replace(struct state *st)
 	/* what is under way may end, as a release of slots; and the set may stop */
 	if (!set_writable(set) || !see(sb))
 		return;
+	turn_log_off(st);
 	left = set_old_left(set);
 	if (!set_has_old(set)) {
 		if (world->disk[SIM_THIRD])

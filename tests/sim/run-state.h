@@ -98,8 +98,11 @@ void wait_pinned(struct state *st);
 
 /* -- stories-landing.c ------------------------------------------------------------ */
 
-/* Send the message that drains the landing log. */
-void drain_log(struct state *st);
+/* Send the message that drains the landing log; 1: that turns it off, 2: on. */
+void drain_log(struct state *st, u32 what);
+
+/* Mostly: turn it off. */
+void turn_log_off(struct state *st);
 
 /* The same while nothing else happens: nothing is left of it. */
 void wait_drained(struct state *st);

@@ -80,8 +80,7 @@ static void make_ends(struct fusion_sb *sb, u64 *rng)
 		sb->nr_lexts += fast + slow;
 }
 
-/* Both disks are as small as they can be, so that what they get is new to the set. */
-static void make_room(struct setup *s, u64 *rng)
+void setup_room(struct setup *s, u64 *rng)
 {
 	const u32 times = s->large ? 8 : 1;
 	struct fusion_misfit misfit;
@@ -124,9 +123,9 @@ void make_setup(struct setup *s, u64 seed, bool faults, bool large)
 		make_ends(&s->sb, &shrink);
 	s->most = s->sb;
 	if (!rnd_below(&grow, 4))
-		make_room(s, &grow);
+		setup_room(s, &grow);
 	else if (s->shrinks)
-		make_room(s, &shrink);
+		setup_room(s, &shrink);
 	s->discards[0] = rnd_below(&rng, 2);
 	s->discards[1] = rnd_below(&rng, 2);
 	s->fua[0] = rnd_below(&other, 2);

@@ -96,7 +96,7 @@ static bool both_say(struct sim_disk *disk, u64 sectors)
 	for (copy = 0; copy < 2; copy++) {
 		u64 nr = FUSION_SUPER_BLOCKNR(copy);
 
-		if (fusion_sb_unpack(sim_disk_block(disk, nr), nr, sectors, &sb, &why) ||
+		if (fusion_sb_unpack_landing(sim_disk_block(disk, nr), nr, sectors, &sb, &why) ||
 		    sb.self_sectors != sectors)
 			return false;
 	}
@@ -133,7 +133,7 @@ static void put_back(struct state *st)
 }
 
 /* Where disks may fail, the new table's first writes do, now and then: the slow member may lag. */
-static int exchange(struct state *st, struct sim_dev *old, const struct fusion_sb *sb, bool *busy)
+static int exchange(struct state *st, struct sim_dev *old, const struct fusion_sb *sb, int *refusal)
 {
 	u64 *rng = &world->rng;
 
@@ -145,7 +145,8 @@ static int exchange(struct state *st, struct sim_dev *old, const struct fusion_s
 		sim_disk_set_faults(world->disk[rnd_below(rng, SIM_NR_DISKS)], SIM_FAULT_WRITE,
 				    2 + rnd_below(rng, 2));
 	sim_dev_suspend(old);
-	*busy = set_in_the_way(sim_dev_private(old), sb);
+	*refusal = set_in_the_way(sim_dev_private(old), sb) ? -EBUSY :
+		   set_segments(sim_dev_private(old)) ? -EAGAIN : 0;
 	if (st->run->setup.faults && rnd_below(rng, 2))
 		sim_disk_set_faults(world->disk[rnd_below(rng, SIM_NR_DISKS)],
 				    SIM_FAULT_WRITE * (1 + rnd_below(rng, 3)),
@@ -154,9 +155,9 @@ static int exchange(struct state *st, struct sim_dev *old, const struct fusion_s
 }
 
 static void finish(struct state *st, struct sim_dev *old, const struct fusion_sb *sb, int r,
-		   bool busy)
+		   int refusal)
 {
-	if (!r && busy)
+	if (!r && refusal)
 		sim_fail("the set has shrunk, and what it gave up was in use (INV10)");
 	if (!r)
 		cut_off(st, sb);
@@ -165,7 +166,7 @@ static void finish(struct state *st, struct sim_dev *old, const struct fusion_sb
 		st->crashed = true;
 		return;
 	}
-	if (r != (busy ? -EBUSY : 0))
+	if (r != refusal)
 		sim_fail("the set cannot shrink: %d", r);
 	if (r) {
 		sim_dev_destroy(st->dev);
@@ -183,8 +184,7 @@ void shrink(struct state *st)
 {
 	struct sim_dev *old = st->dev, *new;
 	struct fusion_sb was, sb;
-	bool busy;
-	int r;
+	int r, refusal;
 
 	wait_busy(st, 0);
 	if (!set_writable(sim_dev_private(old)) || st->nr_sizes > MAX_SIZES - 2 ||
@@ -194,6 +194,7 @@ void shrink(struct state *st)
 	sb = was;
 	if (!draw_geometry(&sb))
 		return;
+	turn_log_off(st);
 	if (rnd_below(&world->rng, 8))
 		discard_end(st, sb.nr_lexts);
 	if (rnd_below(&world->rng, 8))
@@ -206,9 +207,9 @@ void shrink(struct state *st)
 		sim_fail("a table for %u extents cannot be made: %d", sb.nr_lexts, r);
 	st->size[st->nr_sizes++] = sb.nr_lexts;
 	st->dev = new;
-	r = exchange(st, old, &sb, &busy);
+	r = exchange(st, old, &sb, &refusal);
 	sim_log("shrunk from %u extents, %u+%u slots to %u, %u+%u%s: %d", was.nr_lexts,
 		was.nr_fast_slots, was.nr_slow_slots, sb.nr_lexts, sb.nr_fast_slots,
-		sb.nr_slow_slots, busy ? ", and something is in the way" : "", r);
-	finish(st, old, &sb, r, busy);
+		sb.nr_slow_slots, refusal ? ", and something is in the way" : "", r);
+	finish(st, old, &sb, r, refusal);
 }

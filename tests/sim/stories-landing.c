@@ -9,14 +9,25 @@
 
 /* -- the drain --------------------------------------------------------------------- */
 
-void drain_log(struct state *st)
+void drain_log(struct state *st, u32 what)
 {
-	int r = sim_dev_message(st->dev, "drain");
+	static const char * const texts[] = { "drain", "landing off", "landing on" };
+	int r = sim_dev_message(st->dev, texts[what]);
 
-	/* EBUSY: there are many messages */
+	/* EBUSY: there are many messages, or a member is being replaced */
 	if (r && r != -EROFS && r != -EAGAIN && r != -EBUSY &&
 	    !(r == -EIO && st->run->setup.faults))
 		sim_fail("drain: %d", r);
+}
+
+void turn_log_off(struct state *st)
+{
+	const void *set = sim_dev_private(st->dev);
+
+	if (!st->run->setup.sb.landing_slots || !rnd_below(&world->rng, 8))
+		return;
+	if (!sim_dev_message(st->dev, "landing off") && set_segments(set))
+		sim_fail("landing off: %u segments are left", set_segments(set));
 }
 
 void wait_drained(struct state *st)
@@ -312,6 +323,68 @@ u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		}
 		if (s->faults && !rnd_below(rng, 24))
 			op = fail_any(op, s, rng);
+	}
+	return op - ops;
+}
+
+/* -- with other sizes, and other disks ------------------------------------------------------ */
+
+/* Some of what the log meets, with it off now and then. */
+static struct op *some_appends(struct op *op, const struct op *end, const struct setup *s,
+			       u64 *rng)
+{
+	u32 i;
+
+	for (i = rnd_below(rng, 12); i && end - op > 40; i--) {
+		const u32 sector = rnd_below(rng, min(s->sb.nr_lexts, 6U)) * EXTENT_SECTORS;
+
+		op = rnd_below(rng, 4) ? append(op, sector, rng) : one(op, s, true, rng);
+	}
+	return rnd_below(rng, 6) ? op : add(op, OP_DRAIN, 0, rnd_below(rng, 3));
+}
+
+/* Sets grow and shrink, with what is in the log, or without. */
+u32 make_log_size_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+	const u32 all = s->most.nr_lexts;
+
+	while (end - op > 48) {
+		const u32 hole = rnd_below(rng, all), n = 1 + rnd_below(rng, all - hole);
+
+		if (!rnd_below(rng, 4)) {
+			op = add(op, OP_WRITE, 0, all * EXTENT_SECTORS);
+			op = add(op, OP_WAIT, 0, 0);
+			op = add(op, OP_DISCARD, hole * EXTENT_SECTORS, n * EXTENT_SECTORS);
+		}
+		op = some_appends(op, end, s, rng);
+		if (!rnd_below(rng, 4))
+			op = add(op, OP_DEMOTE, 0, all);
+		/* growth may follow a failed superblock, which a new table does not know of */
+		op = add(op, s->faults || rnd_below(rng, 2) ? OP_SHRINK : OP_GROW, 0, 0);
+		op = some_appends(op, end, s, rng);
+		op = fail_any(op, s, rng);
+		op = add(op, rnd_below(rng, 2) ? OP_FLUSH : OP_CHECKPOINT, 0, 0);
+		if (!rnd_below(rng, 4))
+			op = add(op, rnd_below(rng, 2) ? OP_CRASH : OP_REOPEN, 0, 0);
+	}
+	return op - ops;
+}
+
+/* Members are replaced: also while the log is full, which refuses that. */
+u32 make_log_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
+{
+	struct op *op = ops, *const end = ops + nr;
+
+	while (end - op > 48) {
+		op = some_appends(op, end, s, rng);
+		if (!rnd_below(rng, 4))
+			op = add(op, rnd_below(rng, 2) ? OP_PROMOTE : OP_DEMOTE, 0, s->sb.nr_lexts);
+		op = add(op, rnd_below(rng, 4) ? OP_REPLACE : OP_EMPTY, 0, 0);
+		op = some_appends(op, end, s, rng);
+		op = fail_any(op, s, rng);
+		if (!rnd_below(rng, 6))
+			op = add(op, rnd_below(rng, 2) ? OP_CRASH : OP_REOPEN, 0, 0);
 	}
 	return op - ops;
 }

@@ -15,7 +15,6 @@
 #include "busy.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "landing-size.h"
 #include "meta.h"
 #include "new-set.h"
 #include "probe.h"
@@ -212,7 +211,7 @@ static int check_works(const struct replacing *r)
 static int get_superblocks(struct replacing *r)
 {
 	const dev_t old = r->running ? r->set.old : r->disk[OLD].devno;
-	const struct member *peer, *fast;
+	const struct member *peer;
 	int rc;
 
 	if (r->running || r->over)
@@ -228,9 +227,7 @@ static int get_superblocks(struct replacing *r)
 		r->sb = *r->m[r->role]->sb;
 	else
 		fus_sb_of_peer(peer->sb, &r->sb);
-	fast = r->m[FAST];
-	return fus_refuse_landing(fast && fus_has_identity(fast) ? fast->sb : &r->sb, r->name,
-				  "replace a member");
+	return 0;
 }
 
 int replace_get(struct replacing *r)

@@ -10,6 +10,7 @@
 
 #include "replace.h"
 #include "dm.h"
+#include "drain-log.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "hold-signals.h"
@@ -202,12 +203,18 @@ int replace_join(struct replacing *r)
 	}
 	t.to.old = old;
 	t.back.old = new;
+	/* it would lie on a disk that leaves; until that has, it is off */
+	rc = turn_log_off(r->name);
+	if (rc)
+		return rc;
 	err = try_to_join(r, &t);
+	if (!err)
+		return replace_look(r);
+	if (!t.is_back && r->set.st.logs)
+		turn_log_on(r->name);
 	/* has its message already */
 	if (err == -ECANCELED)
 		return FC_FAILED;
-	if (!err)
-		return replace_look(r);
 	if (t.is_back && !replace_look(r)) {
 		rc = replace_leave(r);
 		if (rc)

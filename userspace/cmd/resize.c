@@ -11,7 +11,6 @@
 #include "backup.h"
 #include "error.h"
 #include "fusionctl.h"
-#include "landing-size.h"
 #include "pausing.h"
 #include "record.h"
 #include "role.h"
@@ -47,9 +46,6 @@ int resize_get(struct resizing *r)
 	if (rc)
 		return rc;
 	r->sb = *r->m[FAST]->sb;
-	rc = fus_refuse_landing(&r->sb, r->name, r->verb);
-	if (rc)
-		return rc;
 	if (r->m[SLOW]->sb->layout_seq != r->sb.layout_seq)
 		return fus_fail(FC_BUSY, r->name, "the slow member does not know yet how large the "
 				"set has become; run fusionctl checkpoint %s, and try again",

@@ -68,7 +68,7 @@ int shrink_check_room(const struct shrinking *s)
 {
 	const struct fusion_sb *sb = &s->r.sb, *now = s->r.m[FAST]->sb;
 	const uint64_t room = (uint64_t)sb->nr_fast_slots - now->spare_fast + sb->nr_slow_slots -
-			      now->spare_slow;
+			      now->spare_slow - now->landing_slots;
 	uint64_t retired;
 	int rc;
 

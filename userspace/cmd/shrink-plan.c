@@ -127,6 +127,9 @@ static struct part part_of(const struct fusion_sb *sb, int dev)
 	p.least -= p.start / sb->extent_sectors < p.least ? p.start / sb->extent_sectors : p.least;
 	if (p.least < p.spare + FUSION_MIN_DATA_SLOTS)
 		p.least = p.spare + FUSION_MIN_DATA_SLOTS;
+	/* the landing log takes half of it at most */
+	if (dev == FAST && p.least < 2ULL * sb->landing_slots)
+		p.least = 2ULL * sb->landing_slots;
 	return p;
 }
 
@@ -135,7 +138,7 @@ static uint64_t room(const struct fusion_sb *sb, int dev, uint64_t slots)
 {
 	const struct part this = part_of(sb, dev), other = part_of(sb, !dev);
 
-	return slots - this.spare + other.slots - other.spare;
+	return slots - this.spare + other.slots - other.spare - sb->landing_slots;
 }
 
 /* The size of the member with so many slots: whole MiB, as partitions have, if that is not more. */
@@ -223,7 +226,7 @@ static int plan_for_landing(struct shrinking *s, const char *text, uint64_t *lex
 	rc = fus_landing_slots(text, sb, &landing);
 	if (rc)
 		return rc;
-	*lexts = slots - landing;
+	*lexts = slots + sb->landing_slots - landing;
 	*sectors = shrink_sectors(sb, s->dev);
 	if (*lexts < sb->nr_lexts)
 		return 0;

@@ -13,6 +13,7 @@
 
 #include "shrink.h"
 #include "ask.h"
+#include "drain-log.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "hold-signals.h"
@@ -35,6 +36,15 @@ static bool cuts_member(const struct shrinking *s)
 
 /* -- doing it ------------------------------------------------------------------------------- */
 
+/* The landing log cannot leave the fast slots that are given up. */
+static int log_off(struct shrinking *s)
+{
+	int rc = s->log_off ? 0 : turn_log_off(s->r.name);
+
+	s->log_off = !rc && s->r.sb.landing_slots;
+	return rc;
+}
+
 /* What is given up has to be empty before, and the kernel looks at it once more. */
 static int shrink_it(struct shrinking *s)
 {
@@ -46,11 +56,16 @@ static int shrink_it(struct shrinking *s)
 	rc = shrink_check_content(s);
 	if (!rc)
 		rc = shrink_discard(s);
+	if (!rc && s->dev == FAST && cuts_member(s))
+		rc = log_off(s);
 	if (!rc)
 		rc = shrink_evacuate(s);
 	/* that may have taken hours */
 	if (!rc)
 		rc = shrink_check_content(s);
+	/* small writes go past it from here on */
+	if (!rc)
+		rc = log_off(s);
 	if (cuts_member(s))
 		snprintf(options, sizeof(options), " %s_sectors %" PRIu64, fus_role_name[s->dev],
 			 shrink_sectors(&s->r.sb, s->dev));
@@ -58,6 +73,8 @@ static int shrink_it(struct shrinking *s)
 		rc = resize_exchange(&s->r, options);
 	if (rc && s->fenced)
 		shrink_end_fence(s);
+	if (rc && s->log_off)
+		turn_log_on(s->r.name);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }

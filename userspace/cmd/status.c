@@ -155,8 +155,9 @@ static void print_health(const struct set *set)
 	fus_set_health(set, print_more, text);
 }
 
-static void print_landing(const struct fusion_status *st)
+static void print_landing(const struct set *set)
 {
+	const struct fusion_status *st = &set->st;
 	const uint64_t extent = st->extent_sectors << 9;
 	char logged[SIZE_TEXT], used[SIZE_TEXT], most[SIZE_TEXT], drained[SIZE_TEXT];
 
@@ -168,6 +169,8 @@ static void print_landing(const struct fusion_status *st)
 	       fus_size_text(most, st->log_most * extent),
 	       fus_size_text(drained, st->log_drained * FUS_LANDING_BLOCK),
 	       st->log_stopped ? "; STOPPED after an error" :
+	       st->log_off && set->old ? "; off while a member is being replaced" :
+	       st->log_off ? "; off" :
 	       st->log_segments == st->log_most ? "; full, so writes may go past it" : "");
 }
 
@@ -221,7 +224,7 @@ static void print_text(const struct set *set)
 	       st->journal_size, st->commits, st->checkpoints, st->slow_flushes);
 	print_replica(st, !st->errors[SLOW] && !fus_device_gone(set->member[SLOW]));
 	protected_print(set);
-	print_landing(st);
+	print_landing(set);
 	print_old(set);
 	if (st->fence_slots)
 		printf("fence    %" PRIu64 " of %" PRIu64 " slots are not empty yet\n",

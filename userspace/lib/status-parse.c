@@ -125,7 +125,8 @@ static const char *parse_log(const char **p, struct fusion_status *st)
 	    !next_number(p, ' ', &st->log_drained) || !next_word(p, word, sizeof(word)))
 		return "bad landing log";
 	st->log_stopped = !strcmp(word, "stopped");
-	if (!st->log_stopped && strcmp(word, "ok"))
+	st->log_off = !strcmp(word, "off");
+	if (!st->log_stopped && !st->log_off && strcmp(word, "ok"))
 		return "bad state of the landing log";
 	st->logs = true;
 	return NULL;

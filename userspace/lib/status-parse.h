@@ -45,6 +45,7 @@ struct fusion_status {
 	uint64_t log_blocks;		/* that have their newest content there */
 	uint64_t log_segments, log_most;	/* fast slots that it takes, and may take */
 	uint64_t log_drained;			/* blocks copied to the slow member */
+	bool log_off;				/* for another table, or while one is replaced */
 	bool log_stopped;			/* no write gets into it, after an error */
 	struct {
 		int role;		/* of the old member, or -1: the next ones are zero */

@@ -28,8 +28,9 @@ void fus_prepared_sb(const struct fusion_sb *old, u64 sectors,
 	new->self = *ident;
 	new->self_sectors = sectors;
 	new->flags &= ~(FUSION_SB_CLEAN | FUSION_SB_NEEDS_CHECK);
-	/* it has no replica yet */
-	new->incompat &= ~FUSION_INCOMPAT_SHADOW;
+	/* it has no replica yet, nor a landing log */
+	new->incompat &= ~(FUSION_INCOMPAT_SHADOW | FUSION_INCOMPAT_LANDING);
+	new->landing_slots = 0;
 	new->incompat |= FUSION_INCOMPAT_OLD_MEMBER;
 	fusion_old_describe(old, FUSION_OLD_PREPARED, &new->old);
 }
@@ -79,7 +80,7 @@ static bool read_copy(const struct offline *o, int copy, struct fusion_sb *sb, v
 
 	*err = fus_offline_read(o, block * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE, buf);
 	/* the size does not matter: it is only to be recognised */
-	return !*err && !fusion_sb_unpack(buf, block, UINT64_MAX, sb, &why);
+	return !*err && !fusion_sb_unpack_landing(buf, block, UINT64_MAX, sb, &why);
 }
 
 int fus_prepare(const struct offline *o, struct fusion_sb *new)
