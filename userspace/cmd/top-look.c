@@ -123,6 +123,7 @@ static void take_sample(struct top_look *look, const struct set *set)
 			[TOP_PROMOTED] = st->promotions, [TOP_DEMOTED] = st->demotions,
 			[TOP_DEMOTED_FREE] = st->demotions_free, [TOP_CANCELLED] = st->cancelled,
 		},
+		.drained = st->log_drained,
 	};
 	for (int dev = 0; dev < 2; dev++)
 		get_disk(set->member[dev], &s->disk[dev]);
