@@ -128,8 +128,49 @@ test_dump() {
 	json '.landing.stale_list | .complete, .blocks, (.runs | length)' $'true\n0\n0'
 }
 
+# Of a file, the blocks that are in the log; of the rest of their extent, nothing.
+test_where() {
+	local file=$TMP/mnt/file
+	need mkfs.ext4
+	landing_set 12M
+	mkfs.ext4 -qF -b 4096 /dev/mapper/land
+	mkdir "$TMP/mnt"
+	mount /dev/mapper/land "$TMP/mnt"
+	defer umount_quietly "$TMP/mnt"
+	head -c 4M /dev/urandom >"$file"
+	head -c 4M /dev/urandom >"$TMP/mnt/other"
+	sync
+	good fusionctl demote land 0-$(($(status land extents) - 1))
+	good fusionctl drain land
+	good fusionctl where "$TMP/mnt/other" "$file" --json
+	json '[.files[].slow_bytes] | add' $((8 << 20))
+	json '[.files[].logged_bytes] | add' 0
+	for i in 3 4 600; do
+		dd if=/dev/urandom of="$file" bs=4K seek="$i" count=1 conv=notrunc oflag=direct \
+			status=none
+	done
+	good fusionctl where "$TMP/mnt/other" "$file" --json
+	json '.files[] | .logged_bytes, .slow_bytes' $'0\n4194304\n12288\n4194304'
+	good fusionctl where "$file"
+	grep -qE "^FILE .* HEAT  *IN LOG$" "$TMP/out" || fail "heading: $(head -n 1 "$TMP/out")"
+	grep -qE " 12K$" "$TMP/out" || fail "row: $(tail -n 1 "$TMP/out")"
+	good fusionctl where "$TMP/mnt/other"
+	! grep -q "IN LOG" "$TMP/out" || fail "a column without anything in it"
+}
+
+test_list() {
+	landing_set 12M
+	good fusionctl list --json
+	json '.sets[0].landing_bytes' $((12 << 20))
+	good fusionctl close land
+	good fusionctl list --json
+	json '.sets[0].landing_bytes' $((12 << 20))
+}
+
 test_without() {
 	a_set
+	good fusionctl list --json
+	json '.sets[0].landing_bytes' 0
 	good fusionctl explain pair 0 --json
 	json '.extents[0].logged_blocks' null
 	good fusionctl map pair
