@@ -89,6 +89,8 @@ static void get_heat(struct top_look *look)
 	struct heat_map map = {
 		.name = look->name, .extents = look->st.extents,
 		.extent_bytes = look->st.extent_sectors << 9,
+		.log_used = look->st.log_segments, .log_most = look->st.log_most,
+		.log_blocks = look->st.log_blocks,
 	};
 	char msg[32], *answer;
 
