@@ -198,6 +198,10 @@ int fusion_message_extents(struct fusion *fs, const char *first_arg, const char 
 			   char *result, unsigned int maxlen);
 int fusion_message_policy(struct fusion *fs, char *result, unsigned int maxlen);
 
+/* Message: which of their blocks are in the landing log. The same. */
+int fusion_message_logged(struct fusion *fs, const char *first_arg, const char *count_arg,
+			  char *result, unsigned int maxlen);
+
 /* -- dm-fusion-message.c ----------------------------------------------------------------- */
 
 int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,

@@ -159,9 +159,33 @@ int fusion_message_extents(struct fusion *fs, const char *first_arg, const char 
 			DMEMIT("%u ", v.nr_valid);
 		else
 			DMEMIT("- ");
-		DMEMIT("%s %s %s\n", v.shadow, v.replica,
+		DMEMIT("%s %s %s", v.shadow, v.replica,
 		       pins[fusion_policy_pinned(fs->policy, lext)]);
+		if (fs->land.max)
+			DMEMIT(" %u", fusion_land_logged(fs, lext));
+		DMEMIT("\n");
 		cond_resched();
+	}
+	return 1;
+}
+
+int fusion_message_logged(struct fusion *fs, const char *first_arg, const char *count_arg,
+			  char *result, unsigned int maxlen)
+{
+	u32 first, count, lext;
+	unsigned int sz = 0;
+	int r = fusion_parse_extents(fs, first_arg, count_arg, &first, &count);
+
+	if (r)
+		return r;
+	/* there may be nothing to print */
+	if (maxlen)
+		*result = '\0';
+	/* If the buffer is full, the core tries again with a larger one. */
+	for (lext = first; lext < first + count && sz + 1 < maxlen; lext++) {
+		sz += fusion_emit_logged(fs, lext, result + sz, maxlen - sz);
+		if (!(lext % 4096))
+			cond_resched();
 	}
 	return 1;
 }

@@ -45,6 +45,7 @@ static void fusion_land_ended(struct fusion *fs, const struct fusion_land_batch 
 
 	for (i = 0; i < b->count; i++)
 		fusion_land_arrive(land);
+	land->nr_landed += b->count;
 	fusion_stale_soon(fs->stale);
 	fusion_land_summary_add(fs, b);
 	seg->end = b->pos + 1 + b->count;

@@ -189,6 +189,7 @@ bool fusion_pace_wait(struct fusion *fs, struct bio *bio)
 		bio_list_add_head(&pace->waiting, bio);
 	} else if (waits) {
 		bio_list_add(&pace->waiting, bio);
+		pace->nr_waited++;
 	}
 	pace->nr_waiting += waits;
 	spin_unlock_irqrestore(&fs->land.lock, flags);

@@ -24,6 +24,7 @@ struct fusion_land;
  * @free: positions that were free at the last look
  * @waiting: writes that wait, in the order in which they came
  * @nr_waiting: how many
+ * @nr_waited: how many have begun to wait since the set was loaded
  * @admitted_ms: ktime at which some of these have gone on last
  * @gained_ms: ktime at which the drain has last got on, or the first of @waiting began to wait
  * @pressed: the mover's: writers wait for the drain, until it has caught up
@@ -40,6 +41,7 @@ struct fusion_land_pace {
 	u64 free;
 	struct bio_list waiting;
 	u32 nr_waiting;
+	u64 nr_waited;
 	u64 admitted_ms;
 	u64 gained_ms;
 	bool pressed;

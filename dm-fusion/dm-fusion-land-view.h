@@ -31,4 +31,15 @@ void fusion_land_view_take(struct fusion_land *land);
 /* Its reader does not need a place any more. Takes fs->lock. */
 void fusion_land_unkeep(struct fusion *fs, u32 place);
 
+/* -- dm-fusion-land-tell.c: for messages. Context: process, no lock ------------------------- */
+
+/* How many blocks of an extent are in the log? */
+u32 fusion_land_logged(struct fusion *fs, u32 lext);
+
+/* A line for each run of its blocks that are there. Return: how many characters. */
+unsigned int fusion_emit_logged(struct fusion *fs, u32 lext, char *result, unsigned int maxlen);
+
+/* Lines of the message stats, if the set has a log. Return: how many characters. */
+unsigned int fusion_emit_land(struct fusion *fs, char *result, unsigned int maxlen);
+
 #endif

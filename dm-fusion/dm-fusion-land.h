@@ -198,6 +198,7 @@ struct fusion_land_segment {
  * @failed: the block of its header, until a commit has said that it is void; or 0
  * @nr_live: number of these
  * @nr_filled: segments that have any
+ * @nr_landed: blocks that have got into the log since the set was loaded
  * @view: a view that is being taken, or was; or NULL
  *
  * Under @lock and fs->lock, to read any of both:
@@ -287,6 +288,7 @@ struct fusion_land {
 	u64 failed;
 	u32 nr_live;
 	u32 nr_filled;
+	u64 nr_landed;
 	struct fusion_land_view *view;
 	struct fusion_land_segment *segment;
 	u8 *killed;

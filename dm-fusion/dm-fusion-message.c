@@ -149,7 +149,7 @@ static int fusion_message_heat(struct fusion *fs, const char *arg, char *result,
 	for (i = 0; i < buckets && sz + 1 < maxlen; i++) {
 		u32 end = div_u64((u64)fs->sb.nr_lexts * (i + 1), buckets);
 		u32 first = lext, nr[FUSION_NR_DEVS] = {}, max = 0, protected = 0;
-		u64 sum = 0;
+		u64 sum = 0, logged = 0;
 
 		for (; lext < end; lext++) {
 			u32 word = READ_ONCE(fs->map[lext]);
@@ -160,11 +160,15 @@ static int fusion_message_heat(struct fusion *fs, const char *arg, char *result,
 			protected += fusion_shadow_protects(fs, word);
 			sum += heat;
 			max = max(max, heat);
+			logged += fusion_land_logged(fs, lext);
 			if (!(lext % 65536))
 				cond_resched();
 		}
-		DMEMIT("%u %u %u %u %llu %u %u\n", first, end - first, nr[FUSION_FAST],
+		DMEMIT("%u %u %u %u %llu %u %u", first, end - first, nr[FUSION_FAST],
 		       nr[FUSION_SLOW], div_u64(sum, end - first), max, protected);
+		if (fs->land.max)
+			DMEMIT(" %llu", logged);
+		DMEMIT("\n");
 		cond_resched();
 	}
 	return 1;
@@ -325,6 +329,8 @@ int fusion_message(struct dm_target *ti, unsigned int argc, char **argv, char *r
 		return fusion_message_heat(fs, argv[1], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "map"))
 		return fusion_message_map(fs, argv[1], argv[2], result, maxlen);
+	if (argc == 3 && !strcmp(argv[0], "logged"))
+		return fusion_message_logged(fs, argv[1], argv[2], result, maxlen);
 	if (argc == 3 && !strcmp(argv[0], "extents"))
 		return fusion_message_extents(fs, argv[1], argv[2], result, maxlen);
 	if (argc == 1 && !strcmp(argv[0], "policy"))

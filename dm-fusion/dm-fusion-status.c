@@ -224,11 +224,7 @@ int fusion_message_stats(struct fusion *fs, char *result, unsigned int maxlen)
 	DMEMIT("replica_writes %llu\n", rep->writes);
 	DMEMIT("replica_sets %llu\n", rep->sets);
 	DMEMIT("replica_errors %llu\n", rep->errors);
-	if (!fs->land.max)
-		return 1;
-	DMEMIT("log_blocks %u\n", READ_ONCE(fs->land.nr_live));
-	DMEMIT("log_segments %u\n", READ_ONCE(fs->land.nr));
-	DMEMIT("log_drained %llu\n", READ_ONCE(fs->land.nr_drained));
-	DMEMIT("log_unlisted %llu\n", fusion_stale_unlisted_s(fs->stale));
+	if (sz < maxlen)
+		fusion_emit_land(fs, result + sz, maxlen - sz);
 	return 1;
 }

@@ -44,7 +44,7 @@
  *	batch, forced,	of the fence, off the old member and home; copies for shadows, and points;
  *	evacuate, home,	the worker that decides
  *	refresh, point*, mover
- *	status, explain, pin, message, claim, close, reboot, create, target
+ *	land-tell, status, explain, pin, message, claim, close, reboot, create, target
  *			the face to device-mapper
  *
  * Each header has the structures and contracts of one group; struct fusion holds them together.

@@ -36,6 +36,7 @@ enum request {
 	DRAIN,
 	MAP,
 	EXTENTS,
+	LOGGED,
 	POLICY,
 	HEAT,
 	HISTOGRAM,
@@ -49,8 +50,8 @@ enum request {
 };
 
 static const char *const names[NR_REQUESTS] = {
-	"promote", "demote", "set", "keep", "checkpoint", "drain", "map", "extents", "policy",
-	"heat", "histogram", "stats", "settings", "pin", "pins", "status", "table",
+	"promote", "demote", "set", "keep", "checkpoint", "drain", "map", "extents", "logged",
+	"policy", "heat", "histogram", "stats", "settings", "pin", "pins", "status", "table",
 };
 
 static const struct option_range {
@@ -204,6 +205,7 @@ static void one(struct thread *t, void *buf, enum request what)
 		break;
 	case MAP:
 	case EXTENTS:
+	case LOGGED:
 		snprintf(text, sizeof(text), "%s %u %u", names[what], first, count);
 		break;
 	case HEAT:

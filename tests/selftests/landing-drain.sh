@@ -32,8 +32,20 @@ test_status() {
 	at_least "segments" "$(in_status landing | cut -d ' ' -f 2)" 1
 	same "segments, in the counters" "$(log_has segments)" \
 		"$(in_status landing | cut -d ' ' -f 2)"
+	# one of them had landed before
+	same "blocks that have landed" "$(log_has landed)" 4
+	same "writes that wait, and have waited" "$(log_has waiting) $(log_has waited)" "0 0"
+	same "runs of blocks" "$(msg landing logged 0 1000 | xargs)" "1 0 1 4 0 2"
+	same "runs of blocks from extent 2 on" "$(msg landing logged 2 3)" "4 0 2"
+	same "runs of blocks of extent 3" "$(msg landing logged 3 1)" ""
+	same "blocks of extents" "$(msg landing extents 0 5 | cut -d ' ' -f 13 | xargs)" "0 1 0 0 2"
+	same "blocks of all extents" "$(msg landing heat 2 | cut -d ' ' -f 8 | xargs)" "3 0"
 	drained
 	same "blocks in the log" "$(log_has blocks)" 0
+	same "runs of blocks" "$(msg landing logged 0 1000)" ""
+	same "blocks of extents" "$(msg landing extents 0 5 | cut -d ' ' -f 13 | sort -u)" 0
+	same "blocks that have landed" "$(log_has landed)" 4
+	same "time until the next attempt" "$(log_has retry)" 0
 	same "blocks drained" $(($(log_has drained) - drained)) 3
 	close landing
 	checked_closed

@@ -74,6 +74,7 @@ long_drain_cannot_write() {
 	fi
 	logged "drain: blocks of the landing log cannot be copied to the slow member"
 	at_least "errors" "$(status landing errors_slow)" $((errors + 1))
+	at_least "seconds until the next attempt" "$(log_has retry)" 1
 	at_least "blocks in the log" "$(log_has blocks)" 10
 	reads_landed
 	heal

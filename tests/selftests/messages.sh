@@ -29,7 +29,7 @@ talk() {
 
 # each_done: every kind of request has been carried out
 each_done() {
-	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 16 ]]
+	[[ $(awk '$2' "$TMP/counts" | wc -l) -eq 17 ]]
 }
 
 # silence: every request was answered, and each kind got some answers other than a refusal

@@ -251,21 +251,4 @@ or shadow" \
 		fusionctl simulate --fast 128M --slow 1G --load uniform --set standby=1
 }
 
-# well_formed FILE: every tag is closed, in order
-well_formed() {
-	awk -v RS='<' '
-		NR == 1 { next }
-		/^\?/ { next }
-		!/>/ { print "no end: " $0; exit bad = 1 }
-		{ tag = $1; sub(/[\/>].*/, "", tag); body = $0; sub(/>.*/, "", body) }
-		/^\// { tag = substr($1, 2); sub(/>.*/, "", tag)
-			if (stack[n--] != tag) { print "closes wrong: " $0; exit bad = 1 }
-			next }
-		gsub(/"/, "\"", body) % 2 { print "quotes: " $0; exit bad = 1 }
-		/&/ { print "bare &: " $0; exit bad = 1 }
-		body !~ /\/$/ { stack[++n] = tag }
-		END { if (!bad && (n || NR < 3)) { print "open at the end: " stack[n]; bad = 1 }
-			exit bad }' "$1"
-}
-
 run_tests

@@ -35,13 +35,20 @@ static void test_extent_lines(void)
 	REQUIRE(!parse("0 - - unmapped 0 - - 0 - none known", &e));
 	REQUIRE(e.member == -1 && !e.aged && e.hold == NO_HOLD);
 	/* of a newer module */
-	REQUIRE(!parse("2 fast 0 open 4 0 leaves 0 12 none dirty - more", &e) && !e.pin);
+	REQUIRE(!parse("2 fast 0 open 4 0 leaves 0 12 none dirty - 0 more", &e) && !e.pin);
 	REQUIRE(e.member == FAST && !e.slot && e.partial && e.valid == 12);
 	REQUIRE_EQ(e.hold, HOLD_LEAVES);
 	/* of an older one, and pinned */
 	REQUIRE(!parse("2 fast 0 stable 4 0 - 0 - none dirty", &e) && !e.pin);
 	REQUIRE(!parse("2 fast 0 stable 4 0 - 0 - none dirty fast", &e) && e.pin == FAST + 1);
 	REQUIRE(!parse("2 fast 0 stable 4 0 - 0 - none dirty slow", &e) && e.pin == SLOW + 1);
+	REQUIRE(!e.logs && !e.logged);
+	/* of a set with a landing log */
+	REQUIRE(!parse("2 slow 0 stable 4 0 - 0 - none dirty - 17", &e) && e.logs);
+	REQUIRE_EQ(e.logged, 17);
+	REQUIRE(!parse("2 slow 0 stable 4 0 - 0 - none dirty fast 0", &e) && e.logs && !e.logged);
+	REQUIRE(parse("2 slow 0 stable 4 0 - 0 - none dirty - x", &e));
+	REQUIRE(parse("2 slow 0 stable 4 0 - 0 - none dirty - ", &e));
 	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++)
 		REQUIRE(parse(bad[i], &e), "%s", bad[i]);
 }

@@ -4,6 +4,7 @@
  * metrics, and no drive is asked more often for that. The drives beneath a set, and their answers,
  * are those of this test.
  */
+#include <errno.h>
 #include <json-c/json.h>
 
 #include "unit.h"
@@ -71,6 +72,18 @@ void __wrap_fus_drive_ask(struct drive *d)
 	if (*d->smart.model)
 		strcpy(d->model, d->smart.model);
 	free(text);
+}
+
+/* The message stats. */
+static const char *stats;
+static unsigned int told;
+
+int __wrap_fus_dm_message(const char *name, const char *msg, char **text)
+{
+	REQUIRE(!strcmp(name, "data") && !strcmp(msg, "stats"));
+	told++;
+	*text = stats ? strdup(stats) : NULL;
+	return stats ? 0 : -EINVAL;
 }
 
 /* -- a set, and looks at it ------------------------------------------------------------ */
@@ -288,6 +301,54 @@ static void test_negative(void)
 	HAS_NO(look_at("[{\"temperature\":-101}]"), "fusion_drive_temperature_celsius{");
 }
 
+/* -- landing logs ---------------------------------------------------------------------- */
+
+static void has_metric(const char *text, const char *name, const char *value)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "\nfusion_landing_log_%s{set=\"data\"} %s\n", name, value);
+	REQUIRE(strstr(text, line), "no%s in\n%s", line, text);
+}
+
+static void test_landing(void)
+{
+	const char *text;
+
+	begin(NULL, NULL);
+	stats = "log_landed 50\nlog_waiting 2\nlog_waited 7\nlog_unlisted 3\n";
+	told = 0;
+	text = look(0);
+	REQUIRE(!strstr(text, "fusion_landing_log_bytes{") && !told, "it has no log:\n%s", text);
+	set.st.extent_sectors = 2048;
+	set.st.logs = true;
+	set.st.log_blocks = 3;
+	set.st.log_segments = 2;
+	set.st.log_most = 64;
+	set.st.log_drained = 40;
+	text = look(60);
+	REQUIRE_EQ(told, 1);
+	has_metric(text, "bytes", "67108864");
+	has_metric(text, "used_bytes", "2097152");
+	has_metric(text, "logged_bytes", "12288");
+	has_metric(text, "stopped", "0");
+	has_metric(text, "landed_bytes_total", "204800");
+	has_metric(text, "drained_bytes_total", "163840");
+	has_metric(text, "waiting_writes", "2");
+	has_metric(text, "waited_writes_total", "7");
+	has_metric(text, "unlisted_seconds", "3");
+	/* what only the message has is left out if the kernel refuses that */
+	stats = NULL;
+	text = look(120);
+	has_metric(text, "logged_bytes", "12288");
+	REQUIRE(!strstr(text, "landed_bytes_total{"));
+	strcpy(set.st.mode, "fail");
+	told = 0;
+	text = look(180);
+	REQUIRE_EQ(told, 0);
+	has_metric(text, "drained_bytes_total", "163840");
+}
+
 static const struct unit_test tests[] = {
 	{ "numbers", test_numbers },
 	{ "faults", test_faults },
@@ -297,6 +358,7 @@ static const struct unit_test tests[] = {
 	{ "not_believed", test_not_believed },
 	{ "no_limit", test_no_limit },
 	{ "negative", test_negative },
+	{ "metrics of a landing log", test_landing },
 };
 
 UNIT_TESTS(tests)

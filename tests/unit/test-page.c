@@ -176,6 +176,21 @@ static void test_ordinary(void)
 	free(text);
 }
 
+static void test_landing(void)
+{
+	static const char log[] = "{\"blocks\":20,\"segments\":3,\"most\":12,\"drained\":7,"
+				  "\"state\":\"full\"}";
+	struct json_object *doc = a_set();
+	char *text;
+
+	put(doc, "/status/landing_log", json_tokener_parse(log));
+	text = page_of(doc, "landing");
+
+	HAS(text, "<dt>Landing log</dt><dd>3M of 12M in use, with 80K that the HDD does not have "
+	    "yet; full</dd>");
+	free(text);
+}
+
 /* -- extremes ----------------------------------------------------------------------- */
 
 static void test_empty(void)
@@ -421,6 +436,7 @@ static void test_verdict(void)
 
 static const struct unit_test tests[] = {
 	{ "page of an ordinary set", test_ordinary },
+	{ "report: a landing log", test_landing },
 	{ "page of an empty set", test_empty },
 	{ "page of a full set", test_full },
 	{ "page of the largest set", test_large },

@@ -189,6 +189,37 @@ static void test_plain(void)
 	top_names_free(&look.names);
 }
 
+static void with_log(void)
+{
+	at_work();
+	look.st.logs = true;
+	look.st.log_blocks = 51234;
+	look.st.log_segments = 388;
+	look.st.log_most = 512;
+	look.sample.log = (struct log_stats) { .known = true };
+	look.rates.landed = 25000;
+	look.rates.drained = 8123;
+}
+
+/* With a landing log, to which writes wait. */
+static void test_log(void)
+{
+	with_log();
+	require_text("LOG     \xe2\x96\x88");
+	require_text(" 76% of 512M, 200.1M in it; in 97.7M/s; out 31.7M/s\n\nHEAT");
+	look.sample.log.waiting = 1;
+	require_text("; out 31.7M/s; 1 waits\n");
+	look.st.log_segments = 512;
+	look.sample.log.waiting = 33;
+	require_screen("log", 24, 80, true);
+	look.st.log_stopped = true;
+	require_text("; out 31.7M/s; STOPPED\n");
+	/* of a kernel that does not count */
+	look.sample.log = (struct log_stats) { 0 };
+	look.st.log_stopped = false;
+	require_text("200.1M in it; out 31.7M/s\n");
+}
+
 static void test_help(void)
 {
 	at_work();
@@ -283,6 +314,7 @@ static const struct unit_test tests[] = {
 	{ "screen of 80x24", test_small },
 	{ "screen of 132x43", test_large },
 	{ "screen without UTF-8, with names of files", test_plain },
+	{ "screen with a landing log", test_log },
 	{ "screen of help", test_help },
 	{ "screen of a set of which little is known", test_nothing },
 	{ "screens of all sizes", test_sizes },

@@ -41,16 +41,26 @@ static void test_parse(void)
 
 static void test_parse_stats(void)
 {
-	char text[] = "promotions 7\nevacuated 12\nshadow_copies 345\nshadow_copies_of 6\n";
-	char none[] = "";
+	static const char text[] = "promotions 7\nevacuated 12\nshadow_copies 345\n"
+				   "shadow_copies_of 6\n";
 	struct top_sample s = { 0 };
 
 	top_parse_stats(text, &s);
 	REQUIRE_EQ(s.moves[TOP_EVACUATED], 12);
 	REQUIRE_EQ(s.moves[TOP_SHADOWED], 345);
 	REQUIRE_EQ(s.moves[TOP_PROMOTED], 0);
-	top_parse_stats(none, &s);
-	REQUIRE_EQ(s.moves[TOP_EVACUATED], 12);
+	REQUIRE(!s.log.known);
+	top_parse_stats("", &s);
+	REQUIRE_EQ(s.moves[TOP_EVACUATED], 0);
+	REQUIRE(!s.log.known);
+	top_parse_stats("log_blocks 3\nlog_landed 90\nlog_drained 70\nlog_waiting 2\n"
+			"log_waited 4\nlog_retry 8\nlog_unlisted 1", &s);
+	REQUIRE(s.log.known);
+	REQUIRE_EQ(s.log.landed, 90);
+	REQUIRE_EQ(s.log.waiting, 2);
+	REQUIRE_EQ(s.log.waited, 4);
+	REQUIRE_EQ(s.log.retry_s, 8);
+	REQUIRE_EQ(s.log.unlisted_s, 1);
 }
 
 static const struct top_sample sample = {
@@ -103,6 +113,23 @@ static void test_rates(void)
 	REQUIRE(about(r.moves[TOP_DEMOTED], 3));
 	REQUIRE(about(r.moves[TOP_DEMOTED_FREE], 2));
 	REQUIRE(about(r.swaps, 3), "no more than demotions");
+}
+
+static void test_rates_of_log(void)
+{
+	struct top_sample was = sample, is = sample;
+	struct top_rates r;
+
+	is.at += 2;
+	is.drained += 500;
+	is.log = (struct log_stats) { .known = true, .landed = 800, .waited = 6 };
+	top_get_rates(&was, &is, &r);
+	REQUIRE(about(r.drained, 250));
+	REQUIRE(about(r.landed, 0), "nothing is known of the time before");
+	was.log.known = true;
+	top_get_rates(&was, &is, &r);
+	REQUIRE(about(r.landed, 400));
+	REQUIRE(about(r.waited, 3));
 }
 
 static void test_rates_of_nothing(void)
@@ -270,6 +297,7 @@ static const struct unit_test tests[] = {
 	{ "the counters of a device", test_parse },
 	{ "the moves that only stats has", test_parse_stats },
 	{ "rates of two samples", test_rates },
+	{ "rates of the landing log", test_rates_of_log },
 	{ "devices that vanish, counters that begin again", test_rates_of_nothing },
 	{ "hits in a second, a minute, 15 minutes", test_windows },
 	{ "hits since it was started", test_short_past },

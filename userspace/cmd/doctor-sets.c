@@ -121,6 +121,7 @@ void doctor_open_set(struct doctor *d, const struct set *set)
 	if (fus_set_health(set, say_health, &a) == HEALTH_OK)
 		doctor_say(d, HEALTH_OK, subject, NULL, "is open and healthy");
 	check_protected(d, set, subject);
+	doctor_landing(d, set, subject, say_health, &a);
 }
 
 static void check_open(struct doctor *d, const struct mapping *m)
@@ -191,6 +192,7 @@ static void check_pair(struct doctor *d, const struct member *fast, const struct
 			   "is closed, and had an error that may have left its metadata wrong");
 	else
 		doctor_say(d, HEALTH_OK, subject, NULL, "is closed, both members are present");
+	doctor_closed_landing(d, fast->sb, subject);
 }
 
 /* Once, for the member that stays. */

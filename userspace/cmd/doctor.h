@@ -6,6 +6,7 @@
  * doctor-kernel.c	the module of each kernel, and its initramfs
  * doctor-boot.c	what opens sets automatically; where the root file system lies
  * doctor-sets.c	members and sets
+ * doctor-landing.c	their landing logs
  */
 #ifndef DOCTOR_H
 #define DOCTOR_H
@@ -16,6 +17,7 @@
 #include "health.h"
 #include "terminal.h"
 
+struct fusion_sb;
 struct json_object;
 struct set;
 
@@ -51,6 +53,10 @@ void doctor_boot(struct doctor *d);
 /* Exit code. */
 int doctor_sets(struct doctor *d);
 void doctor_open_set(struct doctor *d, const struct set *set);
+/* Its landing log, if it has one; @each gets what the kernel tells of it. */
+void doctor_landing(struct doctor *d, const struct set *set, const char *subject, health_fn each,
+		    void *ctx);
+void doctor_closed_landing(struct doctor *d, const struct fusion_sb *sb, const char *subject);
 /* The document; it gets the findings. */
 struct json_object *doctor_json(const struct doctor *d);
 

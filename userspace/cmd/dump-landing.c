@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the dump of a set says of its landing log, to be looked at: restore refuses such a dump. */
+/*
+ * What the dump of a set says of its landing log, and of the list on the slow member of the blocks
+ * that are newer there; to be looked at: restore refuses such a dump.
+ */
 #include <json-c/json.h>
 #include <asm/byteorder.h>
 
 #include "dump.h"
+#include "error.h"
+#include "fusionctl.h"
 #include "geometry-json.h"
 #include "json.h"
+#include "meta.h"
 #include "meta-landing.h"
+#include "meta-stale.h"
 
 static void add_landed(struct json_object *o, const struct fusion_landed *landed)
 {
@@ -30,7 +37,57 @@ void dump_landing_record(struct json_object *o, const struct fusion_record *rec)
 		add_segment(o, &rec->segment);
 }
 
-struct json_object *dump_landing(const struct fusion_sb *sb, const struct meta_log *log)
+/* Runs of blocks that lie side by side in an extent. */
+static struct json_object *stale_runs(const struct stale_blocks *list, u64 each)
+{
+	struct json_object *runs = json_object_new_array(), *one;
+	u64 first, end;
+
+	for (size_t i = 0; i < list->nr;) {
+		first = list->block[i];
+		end = first;
+		/* one may be there twice */
+		for (; i < list->nr && list->block[i] <= end && list->block[i] / each == first / each;
+		     i++)
+			end = list->block[i] + 1;
+		one = json_object_new_object();
+		fus_json_add_u64(one, "extent", first / each);
+		fus_json_add_u64(one, "block", first % each);
+		fus_json_add_u64(one, "blocks", end - first);
+		json_object_array_add(runs, one);
+	}
+	return runs;
+}
+
+static int add_stale(struct json_object *o, const struct meta *meta, bool brief)
+{
+	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
+	struct json_object *list = NULL;
+	struct stale_blocks blocks;
+	int rc = 0;
+
+	if (slow && slow->stale_places) {
+		if (fus_stale_read(&meta->m[SLOW].o, slow, &blocks))
+			rc = fus_fail(FC_FAILED, "memory", "not enough for the stale list; close "
+				      "programs and try again");
+		list = json_object_new_object();
+		fus_json_add_u64(list, "slots", slow->stale_places);
+		fus_json_add_bool(list, "found", blocks.scan.found);
+		fus_json_add_bool(list, "whole", fusion_stale_whole(&blocks.scan));
+		fus_json_add_bool(list, "complete", fusion_stale_closed(&blocks.scan, slow));
+		fus_json_add_u64(list, "time", blocks.scan.head.time);
+		fus_json_add_u64(list, "blocks", blocks.scan.nr_blocks);
+		json_object_object_add(list, "runs", brief ? json_object_new_array() :
+				       stale_runs(&blocks, slow->extent_sectors /
+						  FUSION_BLOCK_SECTORS));
+		fus_stale_free(&blocks);
+	}
+	json_object_object_add(o, "stale_list", list);
+	return rc;
+}
+
+int dump_landing(const struct meta *meta, const struct fusion_sb *sb, const struct meta_log *log,
+		 bool brief, struct json_object **out)
 {
 	const u32 bytes = fusion_bitmap_bytes(sb->extent_sectors);
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array(), *one;
@@ -49,5 +106,6 @@ struct json_object *dump_landing(const struct fusion_sb *sb, const struct meta_l
 		json_object_array_add(list, one);
 	}
 	json_object_object_add(o, "segments", list);
-	return o;
+	*out = o;
+	return add_stale(o, meta, brief);
 }

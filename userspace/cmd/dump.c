@@ -129,6 +129,16 @@ static int add_shadows(struct json_object *o, const struct meta *meta, bool brie
 	return rc;
 }
 
+static int add_landing(struct json_object *o, const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_log *log, bool brief)
+{
+	struct json_object *landing;
+	int rc = dump_landing(meta, sb, log, brief, &landing);
+
+	json_object_object_add(o, "landing", landing);
+	return rc;
+}
+
 static void add_opens(struct json_object *o, const struct meta_state *st, u32 bitmap_bytes)
 {
 	struct json_object *list = add_array(o, "open"), *one;
@@ -315,8 +325,9 @@ int dump_json(const struct meta *meta, bool brief, struct json_object **out)
 		else
 			add_heat(o, meta);
 		if (fus_has_landing(sb))
-			json_object_object_add(o, "landing", dump_landing(sb, &st.log));
-		rc = add_shadows(o, meta, brief);
+			rc = add_landing(o, meta, sb, &st.log, brief);
+		if (!rc)
+			rc = add_shadows(o, meta, brief);
 		if (!rc)
 			rc = add_raw(o, meta, brief);
 	}

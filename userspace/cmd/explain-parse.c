@@ -210,7 +210,7 @@ const char *explain_parse_extent(char *line, struct explain_extent *e)
 					      "lost" };
 	static const char *const shadows[] = { "none", "current", "outdated" };
 	static const char *const replicas[] = { "known", "dirty", "away", "stale", "-" };
-	char *word[NR_WORDS], *pin;
+	char *word[NR_WORDS], *pin, *logged;
 	int hold;
 
 	*e = (struct explain_extent) { .hold = NO_HOLD };
@@ -236,5 +236,9 @@ const char *explain_parse_extent(char *line, struct explain_extent *e)
 		if (!e->pin)
 			return "a word is unknown";
 	}
+	/* one without a landing log ends here */
+	logged = strsep(&line, " ");
+	if (logged && !maybe(logged, &e->logged, &e->logs))
+		return "a number is wrong";
 	return read_numbers(word, e) ? NULL : "a number is wrong";
 }

@@ -192,6 +192,15 @@ static void print_place(const struct explain_set *set, const struct explain_exte
 		printf("  shadow      %s\n", e->shadow);
 }
 
+/* Of where its blocks are read. */
+static void print_log(const struct explain_set *set, const struct explain_extent *e)
+{
+	if (e->logged)
+		printf("  log         %" PRIu32 " of %" PRIu64 " blocks are newer in the landing log: "
+		       "these are read from the fast member until they are drained\n", e->logged,
+		       set->extent_bytes / BLOCK_BYTES);
+}
+
 static void print_heat(const struct explain_set *set, const struct explain_extent *e)
 {
 	char least[AGE_TEXT], most[AGE_TEXT];
@@ -228,6 +237,7 @@ void explain_print_extent(const struct explain_set *set, const struct explain_ex
 	print_share(set, e);
 	if (e->member >= 0)
 		print_heat(set, e);
+	print_log(set, e);
 	print_threshold(a);
 	if (e->pin)
 		printf("  pinned      to the %s member\n", fus_role_name[e->pin - 1]);
@@ -316,6 +326,7 @@ struct json_object *explain_extent_json(const struct explain_set *set,
 	add_maybe(o, "age_seconds", e->aged, e->age);
 	add_maybe(o, "valid_blocks", e->partial, e->valid);
 	fus_json_add_u64(o, "blocks", set->extent_bytes / BLOCK_BYTES);
+	add_maybe(o, "logged_blocks", e->logs, e->logged);
 	fus_json_add_str(o, "shadow", e->shadow);
 	fus_json_add_str(o, "replica", strcmp(e->replica, "-") ? e->replica : NULL);
 	fus_json_add_str(o, "pin", member_name(e->pin - 1));

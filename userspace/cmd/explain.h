@@ -55,6 +55,8 @@ struct explain_extent {
 	char shadow[12];
 	char replica[8];
 	int pin;		/* FAST + 1, SLOW + 1, or 0: to which member it is pinned */
+	bool logs;		/* the set has a landing log, and so the next one */
+	uint32_t logged;	/* blocks that have their newest content there */
 };
 
 /* The message policy. */

@@ -25,6 +25,7 @@
 #include "gpt.h"
 #include "host.h"
 #include "json.h"
+#include "landing-size.h"
 #include "new-set.h"
 #include "output.h"
 #include "probe.h"
@@ -116,7 +117,7 @@ static void show_landing(const struct fusion_sb *sb)
 
 	printf("%s of the fast member are kept for a landing log; if that member is lost, small "
 	       "writes that are not on the slow one yet are lost with it\n",
-	       fus_size_text(size, (uint64_t)sb->landing_slots * sb->extent_sectors << 9));
+	       fus_slots_text(size, sb, sb->landing_slots));
 }
 
 /* The plan, for both the real run and --dry-run. */

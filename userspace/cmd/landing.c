@@ -8,11 +8,11 @@
 #include "fusionctl.h"
 #include "json.h"
 #include "landing-change.h"
+#include "landing-health.h"
 #include "landing-size.h"
 #include "open-set.h"
 #include "output.h"
 #include "record.h"
-#include "scan.h"
 #include "size.h"
 #include "super.h"
 #include "verb.h"
@@ -30,7 +30,6 @@ struct job {
 static int take_open(struct job *j, const struct set *set)
 {
 	const struct fusion_status *st = &set->st;
-	struct member *fast = NULL;
 	int err;
 
 	j->open = true;
@@ -40,14 +39,10 @@ static int take_open(struct job *j, const struct set *set)
 	j->bytes = j->was;
 	j->logged = st->log_blocks * FUS_LANDING_BLOCK;
 	j->known = true;
-	/* not the slow member, which may be asleep */
-	err = fus_member_at(set->member[FAST], &fast);
-	if (err || !fast || !fast->sb)
+	err = fus_landing_listed(set, &j->listed);
+	if (err)
 		return fus_fail(FC_MEMBER, j->name, "the superblock of its fast member cannot be "
-				"read (%s); see fusionctl status %s",
-				err ? strerror(-err) : "there is none", j->name);
-	j->listed = fast->sb->stale_places;
-	fus_free_members(fast);
+				"read (%s); see fusionctl status %s", strerror(-err), j->name);
 	return 0;
 }
 
@@ -90,9 +85,7 @@ static int look_at_closed(struct job *j, const struct meta *meta)
 
 static void print_list(const struct job *j)
 {
-	printf("%s: its slow member has no list of the blocks that are newer in the log: if the "
-	       "fast member is lost, nothing tells which ones are outdated; only a set that is "
-	       "created with a landing log has that list\n", j->name);
+	printf("%s: " FUS_NO_LIST "; " FUS_NO_LIST_REMEDY "\n", j->name);
 }
 
 static void print_text(const struct job *j)

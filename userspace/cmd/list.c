@@ -252,9 +252,10 @@ static struct json_object *member_json(const struct member *m, const struct view
 	return o;
 }
 
-static struct json_object *set_json(const struct found_set *s)
+static struct json_object *set_json(const struct view *v, const struct found_set *s)
 {
 	struct json_object *o = json_object_new_object(), *reasons = json_object_new_array();
+	const struct member *fast = fus_member_of(s, v->members, FAST);
 	char uuid[UUID_TEXT];
 
 	fus_json_add_str(o, "set", s->any ? s->any->sb->label : NULL);
@@ -267,6 +268,12 @@ static struct json_object *set_json(const struct found_set *s)
 				      fus_reason_json(s->reason[i].level, s->reason[i].text,
 						      s->reason[i].remedy));
 	json_object_object_add(o, "reasons", reasons);
+	/* the slow one says only whether it has a log */
+	if (fast)
+		fus_json_add_u64(o, "landing_bytes", (uint64_t)fast->sb->landing_slots *
+				 fast->sb->extent_sectors << 9);
+	else
+		json_object_object_add(o, "landing_bytes", NULL);
 	return o;
 }
 
@@ -334,7 +341,7 @@ static void list_json(const struct view *v)
 	fus_json_add_bool(o, "complete", true);
 	json_object_object_add(o, "open", open);
 	for (unsigned int i = 0; i < v->sets.nr; i++)
-		json_object_array_add(sets, set_json(&v->sets.set[i]));
+		json_object_array_add(sets, set_json(v, &v->sets.set[i]));
 	json_object_object_add(o, "sets", sets);
 	for (const struct member *m = v->members; m; m = m->next)
 		json_object_array_add(found, member_json(m, v));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "map.h"
+#include "landing-size.h"
 #include "size.h"
 
 #define CELL	10	/* width */
@@ -12,6 +13,9 @@
 #define LEFT	64
 #define TOP	40
 #define BOTTOM	36
+
+#define LOG_ROWS	2
+#define LOG_COLOR	"#6cc04a"
 
 /* Between slow (blue) and fast (orange), by the share of the cell's extents. */
 static void mix(const struct cell *c, unsigned int shade, char buf[8])
@@ -33,10 +37,14 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 
 	fprintf(f, "<g><title>%s at %s: %" PRIu64 " extents fast, %" PRIu64
 		" of these protected, %" PRIu64 " slow, %" PRIu64 " unused; heat %" PRIu64
-		", at most %" PRIu64 "</title>",
+		", at most %" PRIu64,
 		fus_size_text(size, c->count * map->extent_bytes),
 		fus_size_text(offset, c->first * map->extent_bytes), c->fast,
 		c->protected, c->slow, c->count - c->fast - c->slow, c->mean, c->max);
+	if (cell_logged(map, c))
+		fprintf(f, "; %s in the landing log",
+			fus_size_text(size, c->logged * FUS_LANDING_BLOCK));
+	fputs("</title>", f);
 	if (c->fast + c->slow) {
 		mix(c, 3, dark);
 		mix(c, 1, bright);
@@ -47,9 +55,9 @@ static void draw_cell(FILE *f, const struct heat_map *map, const struct cell *c,
 	} else {
 		fprintf(f, "<rect class=\"c\" x=\"%u\" y=\"%u\" fill=\"#2c2c2c\"/>", x, y);
 	}
-	if (cell_unprotected(map, c))
-		fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"2\" fill=\"#fff\"/>",
-			x, y + ROW - GAP - 2, CELL - GAP);
+	if (cell_unprotected(map, c) || cell_logged(map, c))
+		fprintf(f, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"2\" fill=\"%s\"/>",
+			x, y + ROW - GAP - 2, CELL - GAP, cell_logged(map, c) ? LOG_COLOR : "#fff");
 	fputs("</g>\n", f);
 }
 
@@ -70,11 +78,27 @@ static void draw_legend(FILE *f, const struct heat_map *map, unsigned int y)
 		map->protects ? "; white line: not all protected" : "");
 }
 
+/* The slots of the landing log, all beside each other, as a bar. */
+static void draw_log(FILE *f, const struct heat_map *map, unsigned int w, unsigned int y)
+{
+	unsigned int width = w - LEFT - CELL;
+	unsigned int used = map->log_most ? map->log_used * width / map->log_most : 0;
+	char text[LOG_TEXT];
+
+	fprintf(f, "<text x=\"%d\" y=\"%u\" text-anchor=\"end\">log</text>\n"
+		"<rect x=\"%d\" y=\"%u\" width=\"%u\" height=\"%d\" fill=\"#2c2c2c\"/>"
+		"<rect x=\"%d\" y=\"%u\" width=\"%u\" height=\"%d\" fill=\"" LOG_COLOR "\"/>\n"
+		"<text x=\"%d\" y=\"%u\">landing log: %s; green line: blocks of it are there</text>\n",
+		LEFT - 6, y + ROW - 5, LEFT, y, width, ROW - GAP, LEFT, y, used, ROW - GAP, LEFT,
+		y + 2 * ROW - 5, log_text(map, text));
+}
+
 void map_svg(const struct heat_map *map, unsigned int width, FILE *f)
 {
 	unsigned int columns = map->nr < width ? map->nr : width;
 	unsigned int rows = (map->nr + columns - 1) / columns;
-	unsigned int w = LEFT + columns * CELL + CELL, h = TOP + rows * ROW + BOTTOM;
+	unsigned int w = LEFT + columns * CELL + CELL;
+	unsigned int h = TOP + rows * ROW + BOTTOM + (map->logs ? LOG_ROWS * ROW : 0);
 	char size[SIZE_TEXT];
 
 	if (w < 680)
@@ -98,5 +122,7 @@ void map_svg(const struct heat_map *map, unsigned int width, FILE *f)
 		draw_cell(f, map, &map->cell[i], LEFT + i % columns * CELL, y);
 	}
 	draw_legend(f, map, TOP + rows * ROW + CELL);
+	if (map->logs)
+		draw_log(f, map, w, TOP + rows * ROW + BOTTOM);
 	fputs("</svg>\n", f);
 }

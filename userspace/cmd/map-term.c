@@ -52,6 +52,18 @@ static void put_heat(const struct heat_map *map, const struct cell *c, bool utf8
 		putchar('0' + h);
 }
 
+/* A set with a landing log has no protected extents, so a mark has one meaning. */
+static bool is_marked(const struct heat_map *map, const struct cell *c)
+{
+	return cell_unprotected(map, c) || cell_logged(map, c);
+}
+
+/* Of what stands in a cell, not of its ground. */
+static void set_log_color(enum color depth)
+{
+	fputs(depth == COLOR_256 ? "\033[38;5;77m" : "\033[38;2;108;192;74m", stdout);
+}
+
 static void put_cell(const struct heat_map *map, const struct cell *c, enum color depth,
 		     bool utf8, enum tier *last)
 {
@@ -60,8 +72,12 @@ static void put_cell(const struct heat_map *map, const struct cell *c, enum colo
 	if (t != *last)
 		set_color(t, depth);
 	*last = t;
-	if (map->protects && t != UNMAPPED)
-		fputs(cell_unprotected(map, c) ? "\033[4m" : "\033[24m", stdout);
+	if ((map->protects || map->logs) && t != UNMAPPED)
+		fputs(is_marked(map, c) ? "\033[4m" : "\033[24m", stdout);
+	if (cell_logged(map, c)) {
+		set_log_color(depth);
+		*last = TIERS;
+	}
 	if (t == UNMAPPED)
 		fputs(utf8 ? "\xc2\xb7" : ".", stdout);
 	else
@@ -97,6 +113,9 @@ static void legend(const struct heat_map *map, enum color depth, bool utf8)
 	if (map->protects)
 		printf("%*s%s: something of it would be lost with the fast member\n", 8, "",
 		       depth == COLOR_NONE ? "^" : "underlined");
+	if (map->logs)
+		printf("%*s%s: blocks of it are in the landing log\n", 8, "",
+		       depth == COLOR_NONE ? "^" : "green, underlined");
 	printf("%*sa cell is %s\n", 8, "", cell_text(map, cell));
 }
 
@@ -104,7 +123,24 @@ static void put_marks(const struct heat_map *map, unsigned int from, unsigned in
 {
 	printf("\n%*s", 8, "");
 	for (unsigned int i = from; i < end; i++)
-		putchar(cell_unprotected(map, &map->cell[i]) ? '^' : ' ');
+		putchar(is_marked(map, &map->cell[i]) ? '^' : ' ');
+}
+
+/* Slots of the landing log: those that it takes, of all that it may take. */
+static void draw_log(const struct heat_map *map, unsigned int width, enum color depth, bool utf8)
+{
+	unsigned int all = map->log_most < width ? map->log_most : width;
+	unsigned int used = map->log_most ? (map->log_used * all + map->log_most - 1) /
+			    map->log_most : 0;
+	char text[LOG_TEXT];
+
+	printf("%7s ", "log");
+	if (depth != COLOR_NONE)
+		set_log_color(depth);
+	for (unsigned int i = 0; i < all; i++)
+		fputs(i < used ? depth == COLOR_NONE ? "L" : utf8 ? "\xe2\x96\x88" : "#" :
+		      utf8 && depth != COLOR_NONE ? "\xc2\xb7" : ".", stdout);
+	printf("%s\n%*s%s\n", depth == COLOR_NONE ? "" : "\033[0m", 8, "", log_text(map, text));
 }
 
 void map_draw(const struct heat_map *map, unsigned int width, enum color depth)
@@ -128,12 +164,14 @@ void map_draw(const struct heat_map *map, unsigned int width, enum color depth)
 			printf("\n%*s", 8, "");
 			for (unsigned int j = i; j < end; j++)
 				put_heat(map, &map->cell[j], utf8);
-			if (map->protects)
+			if (map->protects || map->logs)
 				put_marks(map, i, end);
 		} else {
 			fputs("\033[0m", stdout);
 		}
 		putchar('\n');
 	}
+	if (map->logs)
+		draw_log(map, width, depth, utf8);
 	legend(map, depth, utf8);
 }

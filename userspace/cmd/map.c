@@ -13,6 +13,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "json.h"
+#include "landing-size.h"
 #include "open-set.h"
 #include "output.h"
 #include "size.h"
@@ -46,13 +47,17 @@ void heat_message(uint64_t extents, unsigned int cells, char *msg, size_t size)
 	snprintf(msg, size, "heat %" PRIu64, (extents + each - 1) / each);
 }
 
-/* It has lines "first count fast slow mean max protected" that cover all extents. */
+/*
+ * It has lines "first count fast slow mean max protected" that cover all extents, with "logged"
+ * behind that if the set has a landing log.
+ */
 const char *heat_parse(char *text, struct heat_map *map)
 {
 	uint64_t next = 0;
 	struct cell *c;
 	char *line;
 	char end;
+	int nr;
 
 	map->cell = calloc(MAP_MAX_CELLS, sizeof(*map->cell));
 	if (!map->cell)
@@ -61,10 +66,13 @@ const char *heat_parse(char *text, struct heat_map *map)
 		if (map->nr == MAP_MAX_CELLS)
 			return "too many lines";
 		c = &map->cell[map->nr++];
-		if (sscanf(line, NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%c", &c->first,
-			   &c->count, &c->fast, &c->slow, &c->mean, &c->max, &c->protected,
-			   &end) != 7)
-			return "a line is not seven numbers";
+		nr = sscanf(line, NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%c",
+			    &c->first, &c->count, &c->fast, &c->slow, &c->mean, &c->max,
+			    &c->protected, &c->logged, &end);
+		if (map->nr == 1)
+			map->logs = nr == 8;
+		if (nr != 7 + map->logs)
+			return "a line is not seven numbers, or eight";
 		if (c->first != next || !c->count || c->count > map->extents - next ||
 		    c->fast > c->count || c->slow > c->count - c->fast || c->mean > c->max ||
 		    c->protected > c->fast)
@@ -91,6 +99,9 @@ static int get_heat(const char *name, unsigned int cells, struct heat_map *map)
 	map->name = name;
 	map->extents = set.st.extents;
 	map->extent_bytes = set.st.extent_sectors << 9;
+	map->log_used = set.st.log_segments;
+	map->log_most = set.st.log_most;
+	map->log_blocks = set.st.log_blocks;
 	fus_set_put(&set);
 	heat_message(map->extents, cells, msg, sizeof(msg));
 	err = fus_dm_message(name, msg, &answer);
@@ -131,6 +142,30 @@ char *cell_text(const struct heat_map *map, char buf[CELL_TEXT])
 	return buf;
 }
 
+char *log_text(const struct heat_map *map, char buf[LOG_TEXT])
+{
+	char in[SIZE_TEXT], used[SIZE_TEXT], most[SIZE_TEXT];
+
+	snprintf(buf, LOG_TEXT, "%s in %s of %s",
+		 fus_size_text(in, map->log_blocks * FUS_LANDING_BLOCK),
+		 fus_size_text(used, map->log_used * map->extent_bytes),
+		 fus_size_text(most, map->log_most * map->extent_bytes));
+	return buf;
+}
+
+static struct json_object *log_json(const struct heat_map *map)
+{
+	struct json_object *o;
+
+	if (!map->logs)
+		return NULL;
+	o = json_object_new_object();
+	fus_json_add_u64(o, "bytes", map->log_most * map->extent_bytes);
+	fus_json_add_u64(o, "used_bytes", map->log_used * map->extent_bytes);
+	fus_json_add_u64(o, "logged_bytes", map->log_blocks * FUS_LANDING_BLOCK);
+	return o;
+}
+
 struct json_object *map_json(const struct heat_map *map)
 {
 	struct json_object *o = fus_json_base(), *cells = json_object_new_array(), *cell;
@@ -138,6 +173,7 @@ struct json_object *map_json(const struct heat_map *map)
 	fus_json_add_str(o, "name", map->name);
 	fus_json_add_u64(o, "extent_bytes", map->extent_bytes);
 	fus_json_add_u64(o, "extents", map->extents);
+	json_object_object_add(o, "landing_log", log_json(map));
 	for (unsigned int i = 0; i < map->nr; i++) {
 		const struct cell *c = &map->cell[i];
 
@@ -147,6 +183,7 @@ struct json_object *map_json(const struct heat_map *map)
 		fus_json_add_u64(cell, "fast", c->fast);
 		fus_json_add_u64(cell, "slow", c->slow);
 		fus_json_add_u64(cell, "protected", c->protected);
+		fus_json_add_u64(cell, "logged_bytes", c->logged * FUS_LANDING_BLOCK);
 		fus_json_add_u64(cell, "heat_mean", c->mean);
 		fus_json_add_u64(cell, "heat_max", c->max);
 		json_object_array_add(cells, cell);

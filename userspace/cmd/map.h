@@ -17,6 +17,7 @@ struct json_object;
 struct cell {
 	uint64_t first, count, fast, slow, mean, max;
 	uint64_t protected;	/* of @fast: the slow member would give them back */
+	uint64_t logged;	/* blocks of it that are in the landing log */
 };
 
 struct heat_map {
@@ -26,6 +27,9 @@ struct heat_map {
 	unsigned int nr;
 	uint64_t hottest;	/* largest mean of all cells */
 	bool protects;		/* any extent is protected */
+	bool logs;		/* it has a landing log: the cells have @logged, and the next ones count */
+	uint64_t log_used, log_most;	/* fast slots that the log takes, and may take */
+	uint64_t log_blocks;		/* what is in it */
 	struct cell *cell;
 };
 
@@ -64,10 +68,21 @@ static inline bool cell_unprotected(const struct heat_map *map, const struct cel
 	return map->protects && c->protected < c->fast;
 }
 
+/* Has the landing log anything of the cell? That would be lost with the fast member as well. */
+static inline bool cell_logged(const struct heat_map *map, const struct cell *c)
+{
+	return map->logs && c->logged;
+}
+
 #define CELL_TEXT	128
 
 /* How much a cell is: "2M, 2 extents of 1M", or a range if they differ. Returns @buf. */
 char *cell_text(const struct heat_map *map, char buf[CELL_TEXT]);
+
+#define LOG_TEXT	128
+
+/* What is in the landing log: "80K in 1M of 12M". Returns @buf. */
+char *log_text(const struct heat_map *map, char buf[LOG_TEXT]);
 
 struct json_object *map_json(const struct heat_map *map);
 void map_draw(const struct heat_map *map, unsigned int width, enum color color);

@@ -244,6 +244,7 @@ static void put_all(FILE *f, const struct look *look, struct json_object *state,
 	put_numbers(f, look);
 	put_protected_age(f, look);
 	put_member_numbers(f, look);
+	put_landing_metrics(f, look);
 	put_drive_metrics(f, look, state, now);
 }
 

@@ -7,6 +7,7 @@
  * monitor-drives.c	what the drives say about themselves
  * monitor-notify.c	a program, and mail
  * monitor-metrics.c	numbers for Prometheus
+ * monitor-landing-metrics.c	those of landing logs
  * monitor-drive-metrics.c	those of the drives
  */
 #ifndef MONITOR_H
@@ -77,6 +78,10 @@ void metric_head(FILE *f, const char *name, const char *type, const char *help);
 void metric_set(FILE *f, const char *name, const struct set *set);
 /* The value of a label, in quotes. */
 void metric_label(FILE *f, const char *text);
+
+/* -- monitor-landing-metrics.c ------------------------------------------------------ */
+
+void put_landing_metrics(FILE *f, const struct look *look);
 
 /* -- monitor-drive-metrics.c -------------------------------------------------------- */
 

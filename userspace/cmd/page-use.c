@@ -8,6 +8,7 @@
 #include "page.h"
 #include "explain.h"
 #include "html.h"
+#include "landing-size.h"
 #include "protected.h"
 #include "role.h"
 #include "size.h"
@@ -79,6 +80,22 @@ static void member_bar(struct json_object *doc, FILE *f, int role)
 	page_bar(f, title, part, 2, total);
 }
 
+static void log_row(struct json_object *doc, FILE *f, uint64_t extent)
+{
+	struct json_object *log = page_at(doc, "/status/landing_log");
+	char used[SIZE_TEXT], most[SIZE_TEXT], logged[SIZE_TEXT];
+	const char *state = page_text(log, "/state");
+
+	if (!log)
+		return;
+	fus_size_text(used, page_u64(log, "/segments") * extent);
+	fus_size_text(most, page_u64(log, "/most") * extent);
+	fus_size_text(logged, page_u64(log, "/blocks") * FUS_LANDING_BLOCK);
+	page_row(f, "Landing log", "%s of %s in use, with %s that the %s does not have yet%s%s",
+		 used, most, logged, kind[1], state && strcmp(state, "ok") ? "; " : "",
+		 state && strcmp(state, "ok") ? state : "");
+}
+
 void page_capacity(struct json_object *doc, FILE *f)
 {
 	uint64_t extent = page_u64(doc, "/status/extent_bytes");
@@ -100,6 +117,7 @@ void page_capacity(struct json_object *doc, FILE *f)
 		 fus_size_text(a, mapped < all ? (all - mapped) * extent : 0));
 	if (lost)
 		page_row(f, "Lost", "%s: reads of it fail", fus_size_text(a, lost * extent));
+	log_row(doc, f, extent);
 	fputs("</dl>\n", f);
 	end(f);
 }

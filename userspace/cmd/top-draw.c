@@ -260,6 +260,7 @@ static void draw_help(struct top_screen *s)
 		"MOVER    what keeps extents from moving now; fusionctl explain tells it for one",
 		"swaps    pairs of a promotion and a demotion, at most",
 		"RESERVE  room that is kept free on the fast member for writes",
+		"LOG      small writes on the fast member that the slow one does not have yet",
 		"HEAT     mean heat from the beginning of the set to its end, logarithmic",
 		"FAST     extents of the range that lie on the fast member; SLOW on the slow one",
 		"FILES    with any of the range; MOSTLY  the one with most of it",
@@ -305,7 +306,7 @@ void top_draw(struct top_screen *s, const struct top_look *look, const struct to
 		draw_moves(s, look, 8);
 		draw_waits(s, look, 10);
 		draw_room(s, look, 11);
-		top_draw_heat(s, look, view, 13, s->rows);
+		top_draw_heat(s, look, view, top_draw_log(s, look, 12) + 1, s->rows);
 	}
 	s->rows = rows;
 }

@@ -5,6 +5,7 @@
 #include "top.h"
 #include "fusionctl.h"
 #include "json.h"
+#include "landing-size.h"
 #include "role.h"
 
 #define MOST_RANGES	20
@@ -124,6 +125,27 @@ static struct json_object *hottest_json(const struct top_look *look)
 	return array;
 }
 
+static struct json_object *log_json(const struct top_look *look)
+{
+	const struct fusion_status *st = &look->st;
+	const struct log_stats *log = &look->sample.log;
+	const struct top_rates *r = &look->rates;
+	struct json_object *o;
+
+	if (!st->logs)
+		return NULL;
+	o = json_object_new_object();
+	fus_json_add_str(o, "state", fus_landing_state(st));
+	fus_json_add_u64(o, "bytes", st->log_most * st->extent_sectors << 9);
+	fus_json_add_u64(o, "used_bytes", st->log_segments * st->extent_sectors << 9);
+	fus_json_add_u64(o, "logged_bytes", st->log_blocks * FUS_LANDING_BLOCK);
+	add_number(o, "landed_bytes_per_second", r->landed * FUS_LANDING_BLOCK);
+	add_number(o, "drained_bytes_per_second", r->drained * FUS_LANDING_BLOCK);
+	fus_json_add_u64(o, "writes_waiting", log->waiting);
+	add_number(o, "writes_delayed_per_second", r->waited);
+	return o;
+}
+
 struct json_object *top_json(const struct top_look *look, const char *uuid)
 {
 	struct json_object *o = fus_json_base(), *hits = json_object_new_object();
@@ -145,6 +167,7 @@ struct json_object *top_json(const struct top_look *look, const char *uuid)
 	fus_json_add_u64(o, "reserve_bytes", look->st.reserve * extent);
 	fus_json_add_u64(o, "reserve_free_bytes", look->st.reserve_free * extent);
 	fus_json_add_u64(o, "partial_extents", look->st.open);
+	json_object_object_add(o, "landing_log", log_json(look));
 	json_object_object_add(o, "hottest", hottest_json(look));
 	return o;
 }

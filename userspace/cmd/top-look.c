@@ -89,6 +89,8 @@ static void get_heat(struct top_look *look)
 	struct heat_map map = {
 		.name = look->name, .extents = look->st.extents,
 		.extent_bytes = look->st.extent_sectors << 9,
+		.log_used = look->st.log_segments, .log_most = look->st.log_most,
+		.log_blocks = look->st.log_blocks,
 	};
 	char msg[32], *answer;
 
@@ -123,6 +125,7 @@ static void take_sample(struct top_look *look, const struct set *set)
 			[TOP_PROMOTED] = st->promotions, [TOP_DEMOTED] = st->demotions,
 			[TOP_DEMOTED_FREE] = st->demotions_free, [TOP_CANCELLED] = st->cancelled,
 		},
+		.drained = st->log_drained,
 	};
 	for (int dev = 0; dev < 2; dev++)
 		get_disk(set->member[dev], &s->disk[dev]);

@@ -2,7 +2,6 @@
 /* Rates of two samples, and the share of hits over longer times. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "top.h"
@@ -29,16 +28,11 @@ bool top_parse_disk(const char *text, struct top_disk *d)
 	return d->known;
 }
 
-void top_parse_stats(char *answer, struct top_sample *s)
+void top_parse_stats(const char *answer, struct top_sample *s)
 {
-	char *line;
-
-	while ((line = strsep(&answer, "\n"))) {
-		if (!strncmp(line, "evacuated ", 10))
-			s->moves[TOP_EVACUATED] = strtoull(line + 10, NULL, 10);
-		else if (!strncmp(line, "shadow_copies ", 14))
-			s->moves[TOP_SHADOWED] = strtoull(line + 14, NULL, 10);
-	}
+	s->moves[TOP_EVACUATED] = fus_stat_of(answer, "evacuated");
+	s->moves[TOP_SHADOWED] = fus_stat_of(answer, "shadow_copies");
+	fus_log_stats(answer, &s->log);
 }
 
 /* A counter that went back began again. */
@@ -83,6 +77,11 @@ void top_get_rates(const struct top_sample *was, const struct top_sample *is, st
 		r->moves[i] = since(was->moves[i], is->moves[i]) / r->seconds;
 	demoted = r->moves[TOP_DEMOTED];
 	r->swaps = r->moves[TOP_PROMOTED] < demoted ? r->moves[TOP_PROMOTED] : demoted;
+	r->drained = since(was->drained, is->drained) / r->seconds;
+	if (!was->log.known || !is->log.known)
+		return;
+	r->landed = since(was->log.landed, is->log.landed) / r->seconds;
+	r->waited = since(was->log.waited, is->log.waited) / r->seconds;
 }
 
 /* -- history ---------------------------------------------------------------------- */

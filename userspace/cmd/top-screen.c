@@ -69,6 +69,20 @@ void top_put_block(struct top_screen *s, unsigned int row, unsigned int col, enu
 		put(s, row, col, style, '0' + eighths);
 }
 
+void top_put_bar(struct top_screen *s, unsigned int row, unsigned int col, enum top_style style,
+		 unsigned int width, double part)
+{
+	unsigned int eighths = part < 1 ? part * width * 8 : width * 8, fill;
+
+	for (unsigned int i = 0; i < width; i++, eighths -= fill) {
+		fill = eighths < 8 ? eighths : 8;
+		if (!s->utf8)
+			put(s, row, col + i, style, fill >= 4 ? '#' : '-');
+		else	/* U+2588 is full, U+258F one eighth, from the left */
+			put(s, row, col + i, style, fill ? 0x2590 - fill : 0x2591);
+	}
+}
+
 char *top_row(const struct top_screen *s, unsigned int row, char *buf, size_t size)
 {
 	const struct top_cell *cell = &s->cell[(size_t)row * s->cols];

@@ -7,6 +7,7 @@
  * top-json.c		a look as JSON
  * top-look.c		asks the kernel: only counters and memory, so that no disk is woken
  * top-draw.c		a look as a screenful
+ * top-log.c		its row about the landing log
  * top-heat.c		its lower part: heat, and the hottest ranges
  * top-names.c		which file has most of a range
  * top-files.c		reads all files for that
@@ -27,6 +28,7 @@
 #include <wchar.h>
 
 #include "explain.h"
+#include "log-stats.h"
 #include "map.h"
 #include "open-set.h"
 
@@ -58,6 +60,8 @@ struct top_sample {
 	struct top_disk disk[2];
 	uint64_t hits[2][2];	/* I/Os of the set, by direction and member */
 	uint64_t moves[NR_TOP_MOVES];
+	struct log_stats log;	/* of the landing log, */
+	uint64_t drained;	/* and blocks of it that were copied to the slow member */
 };
 
 struct top_rate {
@@ -74,12 +78,14 @@ struct top_rates {
 	struct top_rate disk[2];
 	double moves[NR_TOP_MOVES];	/* extents in a second */
 	double swaps;		/* at most: the kernel does not count them apart */
+	double landed, drained;	/* of the landing log: blocks in a second, into it and out of it, */
+	double waited;		/* and writes that begin to wait for room in it */
 };
 
 /* The content of a "stat" of sysfs. Return: whether it is one. */
 bool top_parse_disk(const char *text, struct top_disk *d);
-/* The moves that the answer to the message "stats" has, but not the status line; it is changed. */
-void top_parse_stats(char *answer, struct top_sample *s);
+/* What the answer to the message "stats" has, but not the status line. */
+void top_parse_stats(const char *answer, struct top_sample *s);
 void top_get_rates(const struct top_sample *was, const struct top_sample *is, struct top_rates *r);
 
 #define TOP_MARKS	1024	/* a second apart: more than 15 minutes */
@@ -228,6 +234,9 @@ void top_put_right(struct top_screen *s, unsigned int row, unsigned int end, enu
 /* A block of 0 to 8 eighths, or a digit. */
 void top_put_block(struct top_screen *s, unsigned int row, unsigned int col, enum top_style style,
 		   unsigned int eighths);
+/* A bar of so many columns, of which a part is full. */
+void top_put_bar(struct top_screen *s, unsigned int row, unsigned int col, enum top_style style,
+		 unsigned int width, double part);
 /* A row without the spaces at its end, in @buf, as UTF-8. */
 char *top_row(const struct top_screen *s, unsigned int row, char *buf, size_t size);
 
@@ -241,6 +250,8 @@ struct top_view {
 };
 
 void top_draw(struct top_screen *s, const struct top_look *look, const struct top_view *view);
+/* top-log.c: a row, if the set has a landing log. Return: the row behind it. */
+unsigned int top_draw_log(struct top_screen *s, const struct top_look *look, unsigned int row);
 /* top-heat.c: from this row on, up to that one. */
 void top_draw_heat(struct top_screen *s, const struct top_look *look, const struct top_view *view,
 		   unsigned int row, unsigned int end);

@@ -84,7 +84,7 @@ static void place_extent(struct count *c, uint64_t at, uint64_t bytes)
 {
 	const uint64_t extent = at / c->v->placement.extent_bytes;
 	const struct placement_extent *e;
-	uint64_t last = at + bytes - 1;
+	uint64_t last = at + bytes - 1, logged = 0;
 
 	if (c->w->backwards) {
 		if (at < c->w->first)
@@ -107,6 +107,9 @@ static void place_extent(struct count *c, uint64_t at, uint64_t bytes)
 		c->t.pinned[e->pin - 1] += bytes;
 	if (e->place == PLACE_FAST || e->place == PLACE_SLOW)
 		c->t.heat += e->heat * (bytes >> 9);
+	if (e->place == PLACE_SLOW)
+		c->err = fus_placement_logged(&c->v->placement, at, bytes, &logged);
+	c->t.logged += logged;
 }
 
 /* Bytes of the device of the file system. */

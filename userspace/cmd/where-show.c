@@ -132,38 +132,57 @@ static void pin_text(char buf[64], const struct tally *t)
 	}
 }
 
-static void print_row(struct libscols_table *tb, const struct where_row *r)
+/* Columns that are there only if there is something to say. */
+struct extra {
+	bool logged, pin;
+};
+
+static void print_row(struct libscols_table *tb, const struct where_row *r, struct extra extra)
 {
 	const struct tally *t = &r->sum;
 	char size[SIZE_TEXT], fast[SIZE_TEXT], slow[SIZE_TEXT], holes[SIZE_TEXT], other[SIZE_TEXT];
-	char share[16], heat[32], pin[64], path[4 * 4096];
+	char share[16], heat[32], logged[SIZE_TEXT], pin[64], path[4 * 4096];
+	const char *cells[10] = {
+		path, size, fast, slow, share, holes, other, on_set(t) ? heat : "-",
+	};
+	int n = 8;
 
 	fus_path_text(path, sizeof(path), r->path, r->directory);
 	share_text(share, t);
 	pin_text(pin, t);
 	snprintf(heat, sizeof(heat), "%.1f", tally_heat(t));
-	table_row(tb, (const char *[]) {
-		path, fus_size_text(size, t->bytes), fus_size_text(fast, t->at[PLACE_FAST]),
-		fus_size_text(slow, t->at[PLACE_SLOW]), share, fus_size_text(holes, t->holes),
-		fus_size_text(other, others(t)), on_set(t) ? heat : "-", pin,
-	});
+	fus_size_text(size, t->bytes);
+	fus_size_text(fast, t->at[PLACE_FAST]);
+	fus_size_text(slow, t->at[PLACE_SLOW]);
+	fus_size_text(holes, t->holes);
+	fus_size_text(other, others(t));
+	if (extra.logged)
+		cells[n++] = fus_size_text(logged, t->logged);
+	if (extra.pin)
+		cells[n++] = pin;
+	table_row(tb, cells);
 }
 
 void where_table(const struct where *w)
 {
-	const char *headings[] = {
-		"FILE", ">SIZE", ">FAST", ">SLOW", ">ON FAST", ">HOLES", ">OTHER", ">HEAT", NULL,
-		NULL
+	const char *headings[11] = {
+		"FILE", ">SIZE", ">FAST", ">SLOW", ">ON FAST", ">HOLES", ">OTHER", ">HEAT",
 	};
+	struct extra extra = { false, false };
 	struct libscols_table *tb;
+	int n = 8;
 
-	/* a column only if there is something to say */
-	for (size_t i = 0; i < w->nr; i++)
-		if (w->row[i].sum.pinned[FAST] || w->row[i].sum.pinned[SLOW])
-			headings[8] = "PIN";
+	for (size_t i = 0; i < w->nr; i++) {
+		extra.logged |= w->row[i].sum.logged;
+		extra.pin |= w->row[i].sum.pinned[FAST] || w->row[i].sum.pinned[SLOW];
+	}
+	if (extra.logged)
+		headings[n++] = ">IN LOG";
+	if (extra.pin)
+		headings[n++] = "PIN";
 	tb = table_new(headings);
 	for (size_t i = 0; i < w->nr; i++)
-		print_row(tb, &w->row[i]);
+		print_row(tb, &w->row[i], extra);
 	table_print(tb);
 }
 
@@ -182,6 +201,7 @@ static struct json_object *row_json(const struct where_row *r)
 	fus_json_add_u64(o, "bytes", t->bytes);
 	fus_json_add_u64(o, "fast_bytes", t->at[PLACE_FAST]);
 	fus_json_add_u64(o, "slow_bytes", t->at[PLACE_SLOW]);
+	fus_json_add_u64(o, "logged_bytes", t->logged);
 	fus_json_add_u64(o, "unmapped_bytes", t->at[PLACE_UNMAPPED]);
 	fus_json_add_u64(o, "lost_bytes", t->at[PLACE_LOST]);
 	fus_json_add_u64(o, "pinned_fast_bytes", t->pinned[FAST]);

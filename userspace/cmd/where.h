@@ -31,6 +31,7 @@ struct tally {
 	uint64_t bytes;			/* sizes of the files */
 	uint64_t at[NR_PLACES];		/* on the set */
 	uint64_t pinned[2];		/* of these, to each member */
+	uint64_t logged;		/* of those on the slow member: newer in the landing log */
 	uint64_t elsewhere;		/* on a disk outside the set */
 	uint64_t holes;
 	uint64_t inlined;		/* in metadata */

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The landing log of a set: its size as users write it, and what cannot be done with one. */
-#include <stdbool.h>
+#include <errno.h>
 #include <string.h>
 
 #include "landing-size.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "open-set.h"
+#include "scan.h"
 #include "setting.h"
-#include "size.h"
 #include "status-parse.h"
 #include "dm-fusion-landing.h"
 
-static const char *slots_text(char buf[SIZE_TEXT], const struct fusion_sb *sb, u32 slots)
+char *fus_slots_text(char buf[SIZE_TEXT], const struct fusion_sb *sb, uint64_t slots)
 {
-	return fus_size_text(buf, (uint64_t)slots * sb->extent_sectors << 9);
+	return fus_size_text(buf, slots * sb->extent_sectors << 9);
 }
 
 static int too_large(const char *text, const struct fusion_sb *sb, u32 most)
 {
 	char size[SIZE_TEXT];
 
-	slots_text(size, sb, most);
+	fus_slots_text(size, sb, most);
 	if (most == sb->nr_fast_slots / 2)
 		return fus_fail(FC_USAGE, text, "is more than half of the fast member; choose a "
 				"landing log of at most %s", size);
@@ -53,7 +54,7 @@ int fus_landing_slots(const char *text, const struct fusion_sb *sb, u32 *slots)
 	/* a share may come to nothing */
 	if (nr < FUS_MIN_LANDING && !is_zero(text))
 		return fus_fail(FC_USAGE, text, "is too small for a landing log; choose at least "
-				"%s, or 0 for none", slots_text(least, sb, FUS_MIN_LANDING));
+				"%s, or 0 for none", fus_slots_text(least, sb, FUS_MIN_LANDING));
 	*slots = nr;
 	return 0;
 }
@@ -61,6 +62,18 @@ int fus_landing_slots(const char *text, const struct fusion_sb *sb, u32 *slots)
 const char *fus_landing_state(const struct fusion_status *st)
 {
 	return st->log_stopped ? "stopped" : st->log_off ? "off" : st->log_segments == st->log_most ? "full" : "ok";
+}
+
+int fus_landing_listed(const struct set *set, bool *listed)
+{
+	struct member *fast = NULL;
+	int err = fus_member_at(set->member[FAST], &fast);
+
+	if (!err && (!fast || !fast->sb))
+		err = -ENODATA;
+	*listed = !err && fast->sb->stale_places;
+	fus_free_members(fast);
+	return err;
 }
 
 int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb)

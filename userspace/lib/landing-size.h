@@ -3,16 +3,22 @@
 #ifndef LANDING_SIZE_H
 #define LANDING_SIZE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "size.h"
 
 struct fusion_sb;
 struct fusion_status;
+struct set;
 
 /* Bytes of a block of the log. */
 #define FUS_LANDING_BLOCK	4096U
 /* The fewest slots that make a log: one is being filled while others are emptied. */
 #define FUS_MIN_LANDING	4U
 
+/* The size of so many slots of a set, as "8G". Returns @buf. */
+char *fus_slots_text(char buf[SIZE_TEXT], const struct fusion_sb *sb, uint64_t slots);
 /*
  * "8G", "12%" of the fast member, or "0": *slots for the log of a set whose fast superblock has its
  * layout. Exit code; not all of it needs to be free.
@@ -20,6 +26,8 @@ struct fusion_status;
 int fus_landing_slots(const char *text, const struct fusion_sb *sb, uint32_t *slots);
 /* Of an open set with a log: "ok", "full" if writes go past it, "off", or "stopped" after an error. */
 const char *fus_landing_state(const struct fusion_status *st);
+/* Has its slow member a stale list? The fast one says so, as the slow one may rest. 0 or -errno. */
+int fus_landing_listed(const struct set *set, bool *listed);
 /* Fails if the set has a landing log. @verb: what it cannot do then: "grow", "be released". */
 int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb);
 

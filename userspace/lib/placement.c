@@ -17,18 +17,19 @@
 
 #define WINDOW	4096U	/* most that the message returns */
 
-/* "EXTENT fast|slow|- SLOT STATE HEAT AGE HOLD SECONDS VALID SHADOW REPLICA [fast|slow|-]" */
+/* "EXTENT fast|slow|- SLOT STATE HEAT AGE HOLD SECONDS VALID SHADOW REPLICA [fast|slow|- [LOGGED]]" */
 static bool take_line(const char *line, uint64_t extent, struct placement_extent *e)
 {
 	char member[8], state[12], pin[8] = "-";
 	uint64_t number;
-	unsigned int heat;
+	unsigned int heat, logged = 0;
 
-	if (!line || sscanf(line, "%" SCNu64 " %7s %*s %11s %u %*s %*s %*s %*s %*s %*s %7s",
-			    &number, member, state, &heat, pin) < 4 || number != extent ||
+	if (!line || sscanf(line, "%" SCNu64 " %7s %*s %11s %u %*s %*s %*s %*s %*s %*s %7s %u",
+			    &number, member, state, &heat, pin, &logged) < 4 || number != extent ||
 	    heat > UINT16_MAX)
 		return false;
 	e->heat = heat;
+	e->logged = logged;
 	e->pin = !strcmp(pin, fus_role_name[FAST]) ? FAST + 1 :
 		 !strcmp(pin, fus_role_name[SLOW]) ? SLOW + 1 : 0;
 	e->place = !strcmp(member, fus_role_name[FAST]) ? PLACE_FAST :
@@ -85,5 +86,6 @@ int fus_placement_get(const char *name, struct placement *p)
 
 void fus_placement_put(struct placement *p)
 {
+	free(p->log.block);
 	free(p->extent);
 }

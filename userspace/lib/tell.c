@@ -10,6 +10,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "kmsg.h"
+#include "log-stats.h"
 
 int fus_send_message(const char *name, const char *msg, char **answer, char *reason, size_t size)
 {
@@ -34,15 +35,13 @@ int fus_tell_set(const char *name, const char *msg, char **answer)
 
 int fus_tell_stat(const char *name, const char *key, uint64_t *value)
 {
-	char *stats = NULL, *rest, *line;
-	const size_t n = strlen(key);
+	char *stats = NULL;
 	int rc;
 
 	*value = 0;
 	rc = fus_tell_set(name, "stats", &stats);
-	for (rest = stats; !rc && (line = strsep(&rest, "\n"));)
-		if (!strncmp(line, key, n) && line[n] == ' ')
-			*value = strtoull(line + n, NULL, 10);
+	if (!rc && stats)
+		*value = fus_stat_of(stats, key);
 	free(stats);
 	return rc;
 }

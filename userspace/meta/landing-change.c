@@ -121,7 +121,7 @@ static int check_room(const struct fusion_sb *sb, const char *size, u32 slots)
 		return 0;
 	return fus_fail(FC_REFUSED, sb->label, "has room for a landing log of only %s beside its "
 			"extents; open it, and run fusionctl shrink %s --landing %s first",
-			fus_size_text(text, room * sb->extent_sectors << 9), sb->label, size);
+			fus_slots_text(text, sb, room), sb->label, size);
 }
 
 /* The stale list has a place for each segment; what was made without one has none to be had. */
@@ -133,7 +133,7 @@ static int check_list(const struct fusion_sb *sb, u32 slots)
 		return 0;
 	return fus_fail(FC_REFUSED, sb->label, "has a list for a landing log of only %s on its "
 			"slow member, as the set was created; choose at most that",
-			fus_size_text(text, (u64)sb->stale_places * sb->extent_sectors << 9));
+			fus_slots_text(text, sb, sb->stale_places));
 }
 
 static int check_age(const struct fusion_sb *sb)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm-fusion: what messages say of the landing log: which blocks it has, and how it gets on.
+ *
+ * They look at a few blocks at a time, so writes hardly wait for them, and lines are of different
+ * moments.
+ */
+#include <linux/bitops.h>
+#include <linux/math64.h>
+
+#include "dm-fusion.h"
+
+/* A bit for each block of an extent that is in the log, from @block on. */
+static u64 fusion_logged_blocks(struct fusion_land *land, u32 lext, u32 block)
+{
+	const u32 end = min(land->blocks, block + 64);
+	unsigned long flags;
+	u64 bits = 0;
+	u32 i;
+
+	spin_lock_irqsave(&land->lock, flags);
+	for (i = block; i < end; i++)
+		if (fusion_land_find(land, lext, i) != FUSION_LAND_NONE)
+			bits |= 1ULL << (i - block);
+	spin_unlock_irqrestore(&land->lock, flags);
+	return bits;
+}
+
+u32 fusion_land_logged(struct fusion *fs, u32 lext)
+{
+	struct fusion_land *land = &fs->land;
+	u32 block, nr = 0;
+
+	if (!fusion_land_has(land, lext))
+		return 0;
+	for (block = 0; block < land->blocks; block += 64)
+		nr += hweight64(fusion_logged_blocks(land, lext, block));
+	return nr;
+}
+
+unsigned int fusion_emit_logged(struct fusion *fs, u32 lext, char *result, unsigned int maxlen)
+{
+	struct fusion_land *land = &fs->land;
+	u32 block, run = 0;
+	unsigned int sz = 0;
+	u64 bits = 0;
+
+	if (!fusion_land_has(land, lext))
+		return 0;
+	for (block = 0; block <= land->blocks; block++) {
+		if (!(block % 64))
+			bits = block < land->blocks ? fusion_logged_blocks(land, lext, block) : 0;
+		if (block < land->blocks && bits >> block % 64 & 1) {
+			run++;
+			continue;
+		}
+		if (run)
+			DMEMIT("%u %u %u\n", lext, block - run, run);
+		run = 0;
+	}
+	return sz;
+}
+
+/* Seconds until what could not be copied is tried again, rounded up; 0: all could be. */
+static u64 fusion_land_retry_s(const struct fusion_land *land)
+{
+	const u64 retry = READ_ONCE(land->retry_ms), now = fusion_now_ms();
+
+	return retry ? div_u64(retry - min(retry, now), 1000) + 1 : 0;
+}
+
+unsigned int fusion_emit_land(struct fusion *fs, char *result, unsigned int maxlen)
+{
+	const struct fusion_land *land = &fs->land;
+	unsigned int sz = 0;
+
+	if (!land->max)
+		return 0;
+	DMEMIT("log_blocks %u\n", READ_ONCE(land->nr_live));
+	DMEMIT("log_segments %u\n", READ_ONCE(land->nr));
+	DMEMIT("log_landed %llu\n", READ_ONCE(land->nr_landed));
+	DMEMIT("log_drained %llu\n", READ_ONCE(land->nr_drained));
+	DMEMIT("log_waiting %u\n", READ_ONCE(land->pace.nr_waiting));
+	DMEMIT("log_waited %llu\n", READ_ONCE(land->pace.nr_waited));
+	DMEMIT("log_retry %llu\n", fusion_land_retry_s(land));
+	DMEMIT("log_unlisted %llu\n", fusion_stale_unlisted_s(fs->stale));
+	return sz;
+}
