@@ -440,6 +440,7 @@ static const struct story stories[] = {
 	{ .name = "landing", .make = make_landing_ops, .landed = true },
 	{ .name = "pacing", .make = make_pacing_ops, .landed = true, .roomy = true },
 	{ .name = "appending", .make = make_append_ops, .landed = true, .roomy = true },
+	{ .name = "copies", .make = make_copies_ops, .landed = true, .roomy = true },
 	{ .name = "replica", .make = make_replica_ops },
 	{ .name = "user-fua", .make = make_user_fua_ops },
 	{ .name = "attempts", .make = make_attempt_ops, .torn = true },
