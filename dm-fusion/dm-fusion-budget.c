@@ -5,7 +5,8 @@
  * The budget grows steadily by opt.write_budget GB a day. At most an hour's worth accumulates:
  * otherwise a quiet week could end in one day with the wear of a week. Each copy to the fast member
  * spends one extent. Promotions by policy wait while less than an extent is left. Moves on request
- * do not wait, and may leave a debt of at most a day.
+ * do not wait, and may leave a debt of at most a day. Copies of what is read (dm-fusion-copies.h)
+ * spend what they write, and stop while no more is left than a quarter of an hour's worth.
  *
  * Only the mover changes the budget; other contexts may read it.
  */
@@ -38,12 +39,13 @@ void fusion_budget_refill(struct fusion *fs, u64 now_ms)
 {
 	u64 passed = min_t(u64, now_ms - fs->mover.budget_ms, DAY_MS);
 	u32 gb = READ_ONCE(fs->opt.write_budget);
+	const s64 spent = fusion_copies_pay(fs);
 	s64 left = NO_BUDGET;
 
 	fs->mover.budget_ms = now_ms;
 	/* A GB a day is 625 bytes in 54 ms. */
 	if (gb)
-		left = clamp_t(s64, fs->mover.budget + (s64)div_u64(gb * 625ULL * passed, 54),
+		left = clamp_t(s64, fs->mover.budget + (s64)div_u64(gb * 625ULL * passed, 54) - spent,
 			       -fusion_budget_day(gb), fusion_budget_hour(gb));
 	WRITE_ONCE(fs->mover.budget, left);
 }
@@ -52,6 +54,13 @@ void fusion_budget_spend(struct fusion *fs)
 {
 	WRITE_ONCE(fs->mover.copied_fast, fs->mover.copied_fast + 1);
 	WRITE_ONCE(fs->mover.budget, fs->mover.budget - (1LL << (fs->shift + SECTOR_SHIFT)));
+}
+
+bool fusion_budget_copies(const struct fusion *fs, u64 bytes)
+{
+	const u32 gb = READ_ONCE(fs->opt.write_budget);
+
+	return !gb || READ_ONCE(fs->mover.budget) - (s64)bytes > fusion_budget_hour(gb) / 4;
 }
 
 s64 fusion_budget_extents(const struct fusion *fs)

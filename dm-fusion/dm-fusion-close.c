@@ -20,6 +20,7 @@ static void fusion_close(struct fusion *fs)
 	/* The core does not wait for zero-fills of OPEN extents, as they are not its bios. */
 	wait_event(fs->opens.fill_wait, !READ_ONCE(fs->opens.nr_fills));
 	flush_work(&fs->worker.work);
+	fusion_copies_stop(fs);
 	/* Batches have ended with their bios, and have queued it before that. */
 	if (fs->land.max)
 		flush_work(fs->land.work);

@@ -220,6 +220,8 @@ static int fusion_allocate(struct fusion *fs)
 		r = fusion_land_init(&fs->land, fs->sb.landing_slots, fusion_open_blocks(fs),
 				     fs->nr_words);
 	if (!r)
+		r = fusion_copies_init(fs);
+	if (!r)
 		r = fusion_land_append_init(fs);
 	if (!r)
 		r = fusion_land_merge_init(fs);
@@ -261,6 +263,7 @@ void fusion_destroy(struct fusion *fs)
 	fusion_land_merge_exit(fs);
 	fusion_drain_exit(fs);
 	fusion_land_append_exit(fs);
+	fusion_copies_exit(fs);
 	fusion_land_exit(&fs->land);
 	fusion_shadow_exit(fs);
 	fusion_replica_exit(fs);

@@ -62,6 +62,8 @@ int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 	if (fusion_commit_wait(fs))
 		return -EIO;
 	flush_work(&fs->txns.reclaim_work);
+	if (force->to == FUSION_FAST)
+		fusion_copies_stop(fs);
 	fusion_fence_raise(fs, force->to, force->next, force->last);
 	if (force->to == FUSION_SLOW)
 		fusion_shadow_leave(fs, force->next, force->last);
@@ -77,6 +79,7 @@ int fusion_put_up_fence(struct fusion *fs, const struct fusion_force *force)
 	else
 		fusion_fence_drop(fs);
 	spin_unlock_irq(&fs->lock);
+	fusion_copies_start(fs);
 	if (log)
 		return -EBUSY;
 	if (need <= room)

@@ -115,6 +115,10 @@ again:
 		found = fusion_land_look(fs, bio, word, in_map);
 	else if (found.verdict == FUSION_SUBMIT && !write && fs->land.max)
 		found = fusion_look_again(slot, word);
+	if (found.verdict == FUSION_SUBMIT && write)
+		fusion_copies_write(fs, bio);
+	else if (found.verdict == FUSION_SUBMIT)
+		found = fusion_copies_look(fs, bio, word, in_map);
 	if (found.verdict != FUSION_AGAIN)
 		return found;
 	word = found.word;
@@ -145,7 +149,7 @@ static __always_inline struct fusion_found fusion_judge(struct fusion *fs, struc
 	/* Before it is sent: dm-fusion-point.c. */
 	if (unlikely(write && bio->bi_opf & FUSION_METADATA_FLAGS))
 		fusion_point_note(fs, bio);
-	if (found.verdict == FUSION_SUBMIT)
+	if (found.verdict == FUSION_SUBMIT || found.verdict == FUSION_FILL)
 		fusion_pin(fs, io, bio, fusion_word_disk(fs, found.word));
 	else if (found.verdict == FUSION_LOGGED || found.verdict == FUSION_PIECES ||
 		 found.verdict == FUSION_LAND)
@@ -294,6 +298,9 @@ static noinline int fusion_map_elsewhere(struct fusion *fs, struct bio *bio,
 	case FUSION_LOGGED:
 		fusion_land_remap(fs, bio, found.word);
 		return DM_MAPIO_REMAPPED;
+	case FUSION_FILL:
+		fusion_copies_fill(fs, bio, found.word);
+		return DM_MAPIO_SUBMITTED;
 	case FUSION_LAND:
 		fusion_land_fill(fs, bio, found.word, false);
 		return DM_MAPIO_SUBMITTED;
@@ -325,6 +332,8 @@ int fusion_map(struct dm_target *ti, struct bio *bio)
 	io->waits = false;
 	io->crowded = false;
 	io->over = false;
+	io->copied = false;
+	io->counted = false;
 	io->landed = false;
 	io->paced = false;
 	io->stream = false;
@@ -430,14 +439,34 @@ static __always_inline void fusion_end_slot(struct fusion *fs, struct fusion_io 
 	fusion_leave(fs, io);
 }
 
-/* The same of a write over entries of the landing log, or one that waits for a commit. */
+/* A read of copies that has failed goes to the slow member. */
+static int fusion_end_uncopied(struct fusion *fs, struct bio *bio)
+{
+	bio->bi_status = BLK_STS_OK;
+	atomic_set(&bio->__bi_remaining, 1);
+	/* it was taken: too late to say that it would block */
+	bio->bi_opf &= ~REQ_NOWAIT;
+	fusion_defer_bio(fs, bio);
+	return DM_ENDIO_INCOMPLETE;
+}
+
+/*
+ * The same of a write over entries of the landing log, or one that waits for a commit, or that is
+ * counted; or of a read of copies.
+ */
 static noinline int fusion_end_noted(struct fusion *fs, struct fusion_io *io, struct bio *bio,
 				     blk_status_t error)
 {
+	const bool again = io->copied && fusion_copies_read(fs, bio, error);
+
 	/* behind fusion_mark_written(): the next commit flushes before it records what dies here */
 	if (io->over)
 		fusion_land_written(fs, io, !error);
+	if (io->counted)
+		fusion_copies_written(fs, io);
 	fusion_end_slot(fs, io, bio, error);
+	if (again)
+		return fusion_end_uncopied(fs, bio);
 	if (!io->fua)
 		return DM_ENDIO_DONE;
 	io->fua = false;
@@ -467,7 +496,7 @@ int fusion_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	if (op_is_write(bio_op(bio)) && !(io->disk == FUSION_OLD && *error))
 		fusion_mark_written(fs, io->disk);
 	/* A single test. */
-	if (unlikely(io->over || io->fua))
+	if (unlikely(io->over || io->fua || io->copied || io->counted))
 		return fusion_end_noted(fs, io, bio, *error);
 	fusion_end_slot(fs, io, bio, *error);
 	return DM_ENDIO_DONE;

@@ -20,22 +20,27 @@ struct fusion_open;
 /* Per bio. */
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
-	u32 lext;			/* if @whole: next extent to unmap; if @over: its extent */
+	u32 lext;			/* if @whole: next extent to unmap; if @over or @counted: its
+					 * extent; with FUSION_FILL: number of the fill */
 	u32 errors;			/* if it waits: the count of errors when the wait began */
 	u64 start;			/* if @over: number of the next position of the log then */
 	u16 first;			/* sectors in the extent, of an OPEN write or if @over */
-	u16 nr;
+	u16 nr;				/* all of @lext to @nr, if @copied: fusion_copies_save() */
 	u8 epoch;			/* that it is in, or FUSION_NO_EPOCH */
 	u8 disk;			/* member, or FUSION_OLD */
-	bool whole : 1;			/* discard or write-zeroes of whole extents */
+	/* what needs more than its slot at its end is in the first byte */
 	bool fua : 1;			/* complete only after a commit */
+	bool over : 1;			/* a write over entries of the landing log */
+	bool copied : 1;		/* a read of copies */
+	bool counted : 1;		/* a write that copies must not be made beside */
+	bool whole : 1;			/* discard or write-zeroes of whole extents */
 	bool flush : 1;			/* counted in fs->flush.nr */
 	bool waits : 1;			/* for the replica to free a slot */
 	bool crowded : 1;		/* waits for a struct fusion_open */
-	bool over : 1;			/* a write over entries of the landing log */
 	bool landed : 1;		/* a write that got into the landing log */
 	bool paced : 1;			/* may get into the landing log: it has waited for that */
 	bool stream : 1;		/* weighs nothing: the slow member is good at that */
+	bool age : 1;			/* if @copied: that of the readers that it is counted in */
 };
 
 /**
@@ -61,7 +66,9 @@ struct fusion_worker {
 /* What to do with a read or write. */
 enum fusion_verdict {
 	FUSION_SUBMIT,		/* pinned: goes to the slot of the word */
-	FUSION_LOGGED,		/* pinned: a read that goes to a position in the landing log */
+	FUSION_LOGGED,		/* pinned: a read that goes to a position in the landing log, or
+				 * to copies there */
+	FUSION_FILL,		/* pinned: a read that gets copies */
 	FUSION_PIECES,		/* pinned: a read of which some blocks are in the landing log */
 	FUSION_LAND,		/* pinned: a write that has a place in the landing log */
 	FUSION_ZERO,		/* read of an unmapped extent */

@@ -43,6 +43,7 @@ static struct fusion_land_batch *fusion_land_begin_batch(struct fusion *fs)
 		land->at.segno++;
 		land->at.pos = 0;
 		land->at_place = FUSION_LAND_NONE;
+		fusion_copies_retreat(fs);
 	}
 	if (land->at_place == FUSION_LAND_NONE)
 		land->at_place = fusion_land_place_of(land, land->at.segno);
@@ -133,6 +134,7 @@ static u32 fusion_land_give_some(struct fusion *fs, u32 lext, u32 block, u32 nr,
 		return 0;
 	*place = (b - land->batch) << 8 | b->count;
 	nr = min(nr, fusion_land_left(fs, b));
+	fusion_copies_kill(land, lext, block, block + nr);
 	for (i = 0; i < nr; i++) {
 		b->entry[b->count].lext = lext;
 		b->entry[b->count++].block = block + i;

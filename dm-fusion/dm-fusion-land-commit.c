@@ -77,7 +77,7 @@ static bool fusion_land_may_open(const struct fusion *fs)
 	       !fs->commit.closed && !fs->slots.fence.rising &&
 	       land->next_segno < FUSION_MAX_SEGNO && land->ended.seq < FUSION_MAX_COUNTER / 2 &&
 	       land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) &&
-	       fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast;
+	       (land->nr_lent || fs->slots.nr_free[FUSION_FAST] > fs->sb.spare_fast);
 }
 
 bool fusion_land_runs_short(const struct fusion *fs)
@@ -89,21 +89,45 @@ bool fusion_land_runs_short(const struct fusion *fs)
 		land->next_segno <= land->ended.segno + fusion_land_most_ahead(land) / 2);
 }
 
+/*
+ * A place that is free, and a slot for it. One of those that copies have comes last, as they have to
+ * leave it before it is used. Both locks held. Return: the place, or FUSION_LAND_NONE.
+ */
+static u32 fusion_land_free_place(struct fusion *fs, u32 *slot)
+{
+	struct fusion_land *land = &fs->land;
+	u32 i = 0, word;
+
+	if (land->nr_lent && (land->nr + land->nr_kept + land->nr_lent == land->max ||
+			      fs->slots.nr_free[FUSION_FAST] <= fs->sb.spare_fast)) {
+		i = fusion_copies_hand_over(fs);
+		*slot = land->segment[i].slot;
+		return i;
+	}
+	word = fusion_slot_get(fs, FUSION_FAST, 0, 0);
+	if (!fusion_word_mapped(word))
+		return FUSION_LAND_NONE;
+	*slot = fusion_word_slot(word);
+	while (land->segment[i].state != FUSION_LAND_UNUSED || land->segment[i].kept ||
+	       fusion_copies_lent(land, i))
+		i++;
+	return i;
+}
+
 /* The commit under way opens a segment at a place that is free. Both locks held. */
 static bool fusion_land_open(struct fusion *fs)
 {
-	const u32 word = fusion_slot_get(fs, FUSION_FAST, 0, 0);
 	struct fusion_land *land = &fs->land;
-	struct fusion_land_segment *seg = land->segment;
+	struct fusion_land_segment *seg;
+	u32 slot, i = fusion_land_free_place(fs, &slot);
 
-	if (!fusion_word_mapped(word))
+	if (i == FUSION_LAND_NONE)
 		return false;
-	while (seg->state != FUSION_LAND_UNUSED || seg->kept)
-		seg++;
+	seg = &land->segment[i];
 	*seg = (struct fusion_land_segment){
 		.segno = land->next_segno++,
 		.key = get_random_u64() ?: 1,
-		.slot = fusion_word_slot(word),
+		.slot = slot,
 		.state = FUSION_LAND_OPENING,
 		.steps = BIT(FUSION_LAND_NEW),
 	};
@@ -177,6 +201,7 @@ void fusion_land_take(struct fusion *fs)
 	land->opens |= land->all && !fs->read_only && !land->broken && !land->off && !land->tight;
 	while (fusion_land_may_open(fs) && fusion_land_open(fs))
 		;
+	fusion_copies_retreat(fs);
 	land->dirty = 0;
 	land->deaths = false;
 	land->all = false;
@@ -343,7 +368,10 @@ void fusion_land_drained(struct fusion *fs)
 		land->nr--;
 		land->nr_kept += land->segment[i].kept;
 		word = fusion_word(FUSION_STABLE, FUSION_FAST, land->segment[i].slot);
-		if (land->segment[i].failed)
+		/* the log was given up before it got there */
+		if (fusion_copies_lent(land, i))
+			land->nr_lent++;
+		else if (land->segment[i].failed)
 			fusion_slot_retire(fs, word);
 		else
 			fusion_slot_put(fs, word);

@@ -4,7 +4,8 @@
  *
  * For each position, which is a block of a segment, there are 16 bytes and five bits, whether it is
  * in use or not: 0.4 % of what the log takes. Beside that, there is a bit for each extent, and what
- * dm-fusion-land-extent.c has.
+ * dm-fusion-land-extent.c has. Copies of what was read (dm-fusion-copies.h) are in the same hash, at
+ * positions that the log does not use, and with keys of their own.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -142,14 +143,28 @@ void fusion_land_view_take(struct fusion_land *land)
 
 /* -- entries --------------------------------------------------------------------------------- */
 
-void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
+void fusion_land_link(struct fusion_land *land, u32 pos)
 {
-	u32 *bucket = fusion_land_bucket(land, lext, block);
+	u32 *bucket = fusion_land_bucket(land, land->entry[pos].lext, land->entry[pos].block);
 
-	fusion_land_view_keep(land, pos / land->blocks);
-	land->entry[pos] = (struct fusion_land_entry){ .lext = lext, .block = block };
 	land->next[pos] = *bucket;
 	*bucket = pos;
+}
+
+void fusion_land_unlink(struct fusion_land *land, u32 pos)
+{
+	u32 *link = fusion_land_bucket(land, land->entry[pos].lext, land->entry[pos].block);
+
+	while (*link != pos)
+		link = &land->next[*link];
+	*link = land->next[pos];
+}
+
+void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block)
+{
+	fusion_land_view_keep(land, pos / land->blocks);
+	land->entry[pos] = (struct fusion_land_entry){ .lext = lext, .block = block };
+	fusion_land_link(land, pos);
 	land->live[fusion_land_byte(land, pos)] |= 1 << pos % 8;
 	land->nr_filled += !land->segment[pos / land->blocks].nr_live++;
 	land->nr_live++;
@@ -210,12 +225,9 @@ bool fusion_land_flies(const struct fusion_land *land, u32 lext, u32 first, u32 
 void fusion_land_remove(struct fusion_land *land, u32 pos)
 {
 	struct fusion_land_entry *entry = &land->entry[pos];
-	u32 *link = fusion_land_bucket(land, entry->lext, entry->block);
 
 	fusion_land_view_keep(land, pos / land->blocks);
-	while (*link != pos)
-		link = &land->next[*link];
-	*link = land->next[pos];
+	fusion_land_unlink(land, pos);
 	entry->flags = 0;
 	land->live[fusion_land_byte(land, pos)] &= ~(1 << pos % 8);
 	land->nr_filled -= !--land->segment[pos / land->blocks].nr_live;

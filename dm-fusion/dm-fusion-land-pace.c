@@ -48,8 +48,8 @@ static u64 fusion_pace_free(const struct fusion *fs, u64 *total)
 {
 	const u32 room = fusion_segment_room(&fs->sb);
 	const u32 keep = fs->sb.spare_fast;
-	const u32 slots = fs->slots.nr_free[FUSION_FAST];
 	const struct fusion_land *land = &fs->land;
+	const u32 slots = fs->slots.nr_free[FUSION_FAST] + land->nr_lent;
 	const u32 more = min(land->max - land->nr - land->nr_kept, slots - min(slots, keep));
 	u64 ahead = 0;
 

@@ -51,6 +51,7 @@
 
 struct bio;
 struct fusion;
+struct fusion_copies;
 struct fusion_io;
 struct fusion_land_batch;
 struct fusion_land_reader;
@@ -213,6 +214,7 @@ struct fusion_land_segment {
  * @opens: commits open segments: from the one on that begins the epoch
  * @nr: segments that have a slot
  * @nr_kept: places of others, that are kept
+ * @nr_lent: slots that copies have beside those of segments
  * @all: the next commit records all segments
  * @tight: a set is being loaded, and its journal is short, or its superblock changes more than the
  *	epoch: no segment is opened before it is durable
@@ -224,6 +226,7 @@ struct fusion_land_segment {
  * @recorded: as @live, what it records as live
  * @dying: as @killed, at that time
  *
+ * @copies: of what was read: dm-fusion-copies.h; NULL if there is no log
  * @reader: of the loader: dm-fusion-land-load.c
  * @pace: of writes, while there is little room: dm-fusion-land-pace.h
  * @sweep: where the drain is
@@ -300,6 +303,7 @@ struct fusion_land {
 	bool opens;
 	u32 nr;
 	u32 nr_kept;
+	u32 nr_lent;
 	bool all;
 	bool tight;
 	bool taken;
@@ -309,6 +313,7 @@ struct fusion_land {
 	u8 *recorded;
 	u8 *dying;
 
+	struct fusion_copies *copies;
 	struct fusion_land_reader *reader;
 	struct fusion_land_pace pace;
 	struct fusion_land_sweep sweep;
@@ -364,6 +369,10 @@ static inline bool fusion_land_bit(const struct fusion_land *land, const u8 *bit
 
 /* Enter a block, which the index does not have, at a position that has none. */
 void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block);
+
+/* The hash alone: the entry at @pos has a key, and comes into the index, or is to leave it. */
+void fusion_land_link(struct fusion_land *land, u32 pos);
+void fusion_land_unlink(struct fusion_land *land, u32 pos);
 
 /* A block of an extent is on its way to a position that has no entry. */
 void fusion_land_begin(struct fusion_land *land, u32 pos, u32 lext, u32 block);

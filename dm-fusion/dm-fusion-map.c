@@ -42,6 +42,9 @@ void fusion_map_stable(struct fusion *fs, u32 lext, u32 word)
 {
 	fusion_map_note(fs, lext, READ_ONCE(fs->map[lext]), word);
 	WRITE_ONCE(fs->map[lext], word);
+	/* INV24: it may come back there with other content */
+	if (fusion_word_dev(word) == FUSION_FAST)
+		fusion_copies_forget(&fs->land, lext);
 	fusion_replica_mark(fs, lext);
 }
 
@@ -49,6 +52,7 @@ bool fusion_map_clear(struct fusion *fs, u32 lext, u32 word)
 {
 	if (cmpxchg(&fs->map[lext], word, FUSION_WORD_UNMAPPED) != word)
 		return false;
+	fusion_copies_forget(&fs->land, lext);
 	fs->nr_mapped -= fusion_word_mapped(word);
 	fs->nr_lost -= fusion_word_lost(word);
 	fusion_map_note(fs, lext, word, FUSION_WORD_UNMAPPED);

@@ -206,6 +206,9 @@ void fusion_budget_refill(struct fusion *fs, u64 now_ms);
 /* An extent was copied to the fast member. */
 void fusion_budget_spend(struct fusion *fs);
 
+/* May copies of what is read write so many bytes? Any context. */
+bool fusion_budget_copies(const struct fusion *fs, u64 bytes);
+
 /* Extents that the policy may promote now; 0 or less: none. */
 s64 fusion_budget_extents(const struct fusion *fs);
 

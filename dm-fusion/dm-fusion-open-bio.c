@@ -94,6 +94,9 @@ static void fusion_write_open(struct fusion *fs, struct bio *bio, struct fusion_
 	io->first = fusion_offset(fs, bio->bi_iter.bi_sector);
 	io->nr = bio_sectors(bio);
 	fusion_pin_slot(fs, bio, fusion_word_disk(fs, word));
+	/* the extent may become STABLE meanwhile */
+	if (fs->land.max)
+		fusion_copies_write(fs, bio);
 	spin_unlock_irq(&fs->lock);
 
 	/* The commit that records the bits flushes the data, so FUA is not needed here. */

@@ -67,8 +67,8 @@ static inline u32 fusion_slot_end(const struct fusion *fs, enum fusion_dev dev)
 }
 
 /*
- * Slots of a member that are for migration, and those that the landing log does not have yet, but
- * may want at any time. fs->lock held, or for a hint.
+ * Slots of a member that are for migration, and those that neither the landing log nor copies of
+ * what was read have, but that the log may want at any time. fs->lock held, or for a hint.
  */
 static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
 {
@@ -76,7 +76,8 @@ static inline u32 fusion_spares(const struct fusion *fs, enum fusion_dev dev)
 		return fs->sb.spare_slow;
 	if (!fs->land.max)
 		return fs->sb.spare_fast;
-	return fs->sb.spare_fast + fs->land.max - READ_ONCE(fs->land.nr);
+	return fs->sb.spare_fast + fs->land.max - READ_ONCE(fs->land.nr) -
+	       READ_ONCE(fs->land.nr_lent);
 }
 
 /* @nr without the spares of the member. */

@@ -183,6 +183,7 @@ static void fusion_resume(struct dm_target *ti)
 		return;
 	fusion_discard_start(fs);
 	fusion_stale_start(fs);
+	fusion_copies_start(fs);
 	fusion_migrate_start(fs);
 	fusion_reboot_watch(fs);
 }

@@ -107,6 +107,7 @@ static bool fusion_first_write(struct fusion *fs, struct bio *bio)
 		wait = fs->slots.nr_quarantined || fs->mover.in_flight || fs->txns.running->nr ||
 		       held || fs->slots.discards[FUSION_FAST].in_flight ||
 		       fs->slots.discards[FUSION_SLOW].in_flight || fs->slots.fence.rising;
+		wait = wait || fusion_copies_yield(fs);
 		/* The spares for migration are the last resort, if slots were lost to errors. */
 		if (!wait)
 			word = fusion_first_slot(fs, lext, 1, 1);

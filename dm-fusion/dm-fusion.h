@@ -19,6 +19,7 @@
  *	shared/		pure code: format, codec, replay, policy; fusionctl has it as well
  *	core, gate	bios that wait, counters; may anything be written?
  *	epoch, map	who uses a map word, and the drain; the states of extents
+ *	copies*		copies of what was read, in slots that the landing log does not use now
  *	land*		the landing log: its index, what commits record of it, bios that get into
  *			it or meet it, or wait for room, what is found when a set is opened, and
  *			the drain, which is the mover's
@@ -151,7 +152,7 @@
  *	 written, zeroed, or discarded with the whole of its extent (dm-fusion-lost.c).
  *
  * INV18 to INV22 are those of the landing log: dm-fusion-landing.h; INV23 that of its stale list:
- * dm-fusion-stale.h.
+ * dm-fusion-stale.h; INV24 that of copies of what was read: dm-fusion-copies.h.
  *
  * Locks
  * -----
@@ -193,6 +194,7 @@
  *	land.fua_work	nothing else
  *	land.pace.work	nothing: it lets writes go on that wait for the drain
  *	stale.work	nothing else
+ *	copies.work	reads of copies
  *	replica.work	a commit
  *	discards[].work	nothing else; first writes and the mover wait for it if there are no
  *			other slots
@@ -222,6 +224,7 @@
 
 #include "dm-fusion-beat.h"
 #include "dm-fusion-codec.h"
+#include "dm-fusion-copies.h"
 #include "dm-fusion-device.h"
 #include "dm-fusion-epoch.h"
 #include "dm-fusion-io.h"

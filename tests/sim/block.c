@@ -93,8 +93,10 @@ bool sim_bio_sector(const struct bio *bio, const struct bvec_iter *iter, struct 
 
 	if (!left)
 		return false;
-	vec->stamp = bio->stamps[bio_sectors(bio) - left];
+	vec->at = &bio->stamps[bio_sectors(bio) - left];
+	vec->stamp = *vec->at;
 	vec->bv_len = 1 << SECTOR_SHIFT;
+	vec->bv_offset = 0;
 	return true;
 }
 
@@ -105,6 +107,11 @@ void *bvec_kmap_local(struct bio_vec *vec)
 
 	landed_raw_bytes(vec->stamp, bytes);
 	return bytes;
+}
+
+void memcpy_to_bvec(struct bio_vec *vec, const void *from)
+{
+	*vec->at = landed_raw_stamp(from);
 }
 
 /* As deep in the block layer as a bio may sleep for a request. */

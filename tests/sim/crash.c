@@ -16,7 +16,7 @@
  *	--large		so many extents that a transaction has several blocks
  *	--about		nothing but one of the sequences that stories.c has: flushes, fua,
  *			demotions (with --faults), checkpoints, closing, swaps, fences, shadows,
- *			pins, shrinking, replacing, lost, landing, appending, pacing,
+ *			pins, shrinking, replacing, lost, landing, appending, pacing, copies,
  *			shrinking-log, replacing-log, replica, user-fua, attempts
  *
  * A run that fails is made shorter as long as it still fails, and shown; with --trace, and what

@@ -439,8 +439,8 @@ static void end_read(struct bio *bio)
 	struct sim_disk *d = bio->bi_bdev->disk;
 	u32 where, nr = bio_sectors(bio);
 	bool meta = disk_locate(d, bio->bi_iter.bi_sector, nr, &where);
-	/* the landing log lies in slots of the fast disk */
-	bool log = !meta && bio->nr_pages && d->role == FUSION_FAST;
+	/* the landing log lies in slots of the fast disk, and copies are read from the slow one */
+	bool log = !meta && bio->nr_pages && landed_log();
 
 	if ((meta != !!bio->nr_pages && !log) || (meta && where % FUSION_BLOCK_SECTORS))
 		sim_fail("data read where metadata is, or the other way round, at sector %llu",

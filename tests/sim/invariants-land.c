@@ -204,6 +204,8 @@ void check_landing(const void *private, unsigned long **taken)
 	for (i = 0; i < 1U << land->hash_bits && land->max; i++)
 		for (pos = land->bucket[i]; pos != FUSION_LAND_NONE; pos = land->next[pos])
 			chained++;
+	if (land->max)
+		chained -= land->copies->nr;
 	if (chained != live || live != land->nr_live)
 		sim_fail("landing log: %u entries in buckets, %u in segments, %u counted", chained,
 			 live, land->nr_live);
@@ -211,6 +213,7 @@ void check_landing(const void *private, unsigned long **taken)
 		check_batches(fs);
 		check_pace(fs);
 		check_extents(fs);
+		check_copies(fs, taken);
 	}
 }
 

@@ -155,7 +155,8 @@ static void check_free(const struct fusion *fs, u32 mapped)
 		sim_fail("%u extents mapped, %u counted", mapped, fs->nr_mapped);
 	/* those on the old member have been moved, or are mapped or quarantined as well */
 	if (taken + fs->old.nr != mapped + fs->slots.nr_quarantined + fs->mover.nr_retired +
-	    fs->mover.in_flight + fs->replica.nr_held + discarding + fs->shadows.nr + fs->land.nr)
+	    fs->mover.in_flight + fs->replica.nr_held + discarding + fs->shadows.nr + fs->land.nr +
+	    fs->land.nr_lent)
 		sim_fail("%u taken: %u mapped, %u quarantined, %u retired, %u moving, %u held, "
 			 "%u being discarded, %u shadows, %u of a log", taken, mapped,
 			 fs->slots.nr_quarantined, fs->mover.nr_retired, fs->mover.in_flight,

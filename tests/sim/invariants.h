@@ -19,6 +19,9 @@ void check_shadows(const void *private, unsigned long **taken);
 /* The part of it about the landing log. */
 void check_landing(const void *private, unsigned long **taken);
 
+/* The part of that about copies of what was read. */
+void check_copies(const void *private, unsigned long **taken);
+
 /* What is in the landing log: segments, or blocks if some still get there. */
 u32 set_land_left(const void *private);
 /* Segments that have a slot. */

@@ -50,6 +50,18 @@ void landed_raw_bytes(u64 stamp, void *bytes)
 		p[i] = stamp;
 }
 
+u64 landed_raw_stamp(const void *sector)
+{
+	u8 bytes[512];
+	u64 stamp;
+
+	memcpy(&stamp, sector, sizeof(stamp));
+	landed_raw_bytes(stamp, bytes);
+	if (memcmp(bytes, sector, sizeof(bytes)))
+		sim_fail("a sector that is no user's data is given to one");
+	return stamp;
+}
+
 void landed_raw_stamps(const void *block, u64 stamps[FUSION_BLOCK_SECTORS])
 {
 	const u8 *sector = block;

@@ -39,6 +39,9 @@ void landed_raw_forget(void);
 /* The stamps of a block: what it was made of, or if that is no data of users as metadata. */
 void landed_raw_stamps(const void *block, u64 stamps[FUSION_BLOCK_SECTORS]);
 
+/* The stamp of a sector of users' data. */
+u64 landed_raw_stamp(const void *sector);
+
 /* The 512 bytes that a stamp stands for, to who reads it as metadata. */
 void landed_raw_bytes(u64 stamp, void *bytes);
 

@@ -141,6 +141,7 @@ u32 make_pacing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_log_size_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 u32 make_log_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
+u32 make_copies_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr);
 
 /* Turn homing on, with zeros or without, or off, or let everything come home. */
 void draw_homing(u64 *rng, struct op *op);

@@ -443,6 +443,7 @@ static const struct story stories[] = {
 	{ .name = "shrinking-log", .make = make_log_size_ops, .landed = true, .roomy = true,
 	  .shrinks = true },
 	{ .name = "replacing-log", .make = make_log_replace_ops, .landed = true, .roomy = true },
+	{ .name = "copies", .make = make_copies_ops, .landed = true, .roomy = true },
 	{ .name = "replica", .make = make_replica_ops },
 	{ .name = "user-fua", .make = make_user_fua_ops },
 	{ .name = "attempts", .make = make_attempt_ops, .torn = true },

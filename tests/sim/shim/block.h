@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -58,12 +59,16 @@ typedef void (bio_end_io_t)(struct bio *bio);
 struct bvec_iter {
 	sector_t bi_sector;
 	unsigned int bi_size;
+	unsigned int bi_idx;		/* these are not used */
+	unsigned int bi_bvec_done;
 };
 
 /* Of a bio of users: one of its sectors. */
 struct bio_vec {
 	u64 stamp;
+	u64 *at;
 	unsigned int bv_len;
+	unsigned int bv_offset;
 };
 
 #define SIM_BIO_PAGES	64U
@@ -94,6 +99,7 @@ struct bio {
 	unsigned int nr_pages;
 	unsigned int remaining;
 	struct bio *parent;
+	atomic_t __bi_remaining;	/* not used */
 	bool on_stack;
 
 	bool flushed;
@@ -125,6 +131,7 @@ void bio_init(struct bio *bio, struct block_device *bdev, void *table, unsigned 
 /* there are no groups of tasks */
 #define blkcg_root_css		NULL
 #define bio_associate_blkg_from_css(bio, css)	((void)(bio), (void)(css))
+#define bio_clone_blkg_association(bio, src)	((void)(bio), (void)(src))
 void bio_put(struct bio *bio);
 void __bio_add_page(struct bio *bio, struct page *page, unsigned int len, unsigned int off);
 struct bio *bio_alloc_clone(struct block_device *bdev, struct bio *src, gfp_t gfp,
@@ -141,6 +148,7 @@ void zero_fill_bio(struct bio *bio);
 bool sim_bio_sector(const struct bio *bio, const struct bvec_iter *iter, struct bio_vec *vec);
 void *bvec_kmap_local(struct bio_vec *vec);
 #define kunmap_local(p)			((void)(p))
+void memcpy_to_bvec(struct bio_vec *vec, const void *from);
 void submit_bio_noacct(struct bio *bio);
 #define submit_bio(bio)			submit_bio_noacct(bio)
 int submit_bio_wait(struct bio *bio);

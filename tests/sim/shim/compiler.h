@@ -51,6 +51,7 @@ typedef struct {
 
 #define atomic_inc(v)		do { sim_point(); (v)->counter++; } while (0)
 #define atomic_dec(v)		do { sim_point(); (v)->counter--; } while (0)
+#define atomic_set(v, i)	do { sim_point(); (v)->counter = (i); } while (0)
 #define atomic_read(v)		READ_ONCE((v)->counter)
 
 #define smp_mb()		sim_point()
