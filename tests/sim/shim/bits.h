@@ -136,6 +136,7 @@ static inline void bitmap_andnot(unsigned long *to, const unsigned long *a,
 }
 
 #define hweight_long(w)	((unsigned long)__builtin_popcountl(w))
+#define hweight64(w)	((unsigned int)__builtin_popcountll(w))
 #define __ffs(n)	((unsigned long)__builtin_ctzl(n))
 
 static inline u32 hash_32(u32 v, unsigned int bits)
