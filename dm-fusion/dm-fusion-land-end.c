@@ -80,14 +80,13 @@ static bool fusion_land_still(const struct fusion_land *land)
 void fusion_land_leave(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
-	u64 segno;
 	u32 i;
 
-	for (segno = land->ended.segno; segno < land->next_segno; segno++) {
-		i = fusion_land_place_of(land, segno);
-		if (i != FUSION_LAND_NONE)
+	/* those that have copies of what was read as well */
+	for (i = 0; i < land->max; i++)
+		if (land->segment[i].state == FUSION_LAND_LISTED &&
+		    land->segment[i].segno >= land->ended.segno)
 			fusion_land_mark(land, &land->segment[i]);
-	}
 	land->ended.segno = land->next_segno;
 	land->ended.pos = 0;
 	land->at = land->ended;
