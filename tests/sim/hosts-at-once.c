@@ -250,6 +250,8 @@ static void taken_in(struct hosts *h, const char *what, void (*begin)(void *arg)
 	/* half of the time, so does the timer that shuts its gate */
 	if (rnd_below(&world->rng, 2))
 		cancel_delayed_work_sync(&fs->heart.gate_work);
+	/* nor does anything else want the heart to beat */
+	cancel_delayed_work_sync(&fs->stale->work);
 	cancel_delayed_work_sync(&fs->heart.work);
 	open_soon(h, 1, "open what stands still");
 	write_over(h, 1);
