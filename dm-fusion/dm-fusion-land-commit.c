@@ -302,6 +302,8 @@ void fusion_land_woken(struct fusion *fs)
 	unsigned long flags;
 	u32 i;
 
+	if (!land->max)
+		return;
 	spin_lock_irqsave(&land->lock, flags);
 	for (i = 0; i < land->max; i++)
 		if (land->segment[i].state == FUSION_LAND_LISTED)
