@@ -302,7 +302,8 @@ void fusion_land_woken(struct fusion *fs)
 	unsigned long flags;
 	u32 i;
 
-	if (!land->max)
+	/* of a set that is being closed, the last commit has come already */
+	if (!land->max || fs->commit.closed || fusion_mode(fs) != FUSION_RW)
 		return;
 	spin_lock_irqsave(&land->lock, flags);
 	for (i = 0; i < land->max; i++)
