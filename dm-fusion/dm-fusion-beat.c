@@ -226,8 +226,10 @@ static void fusion_do_beat(struct work_struct *work)
 	asleep = h->lost || h->failed || (h->resting && !h->wanted);
 	wake = h->resting && h->wanted;
 	h->resting = h->resting && !wake;
-	if (wake)
+	if (wake) {
 		h->used_ms = fusion_boottime_ms();
+		fusion_land_woken(fs);
+	}
 	spin_unlock_irq(&fs->lock);
 	if (asleep)
 		return;

@@ -67,6 +67,9 @@ void fusion_fence_settle(struct fusion *fs)
 {
 	fs->slots.fence.rising = false;
 	fusion_unpark(fs);
+	/* commits opened no segment of the log meanwhile */
+	if (fs->land.max)
+		fusion_commit_soon(fs);
 }
 
 void fusion_fence_drop(struct fusion *fs)

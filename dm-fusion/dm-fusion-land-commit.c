@@ -321,6 +321,29 @@ bool fusion_land_unrecorded(const struct fusion *fs)
 	return fs->land.dirty || fs->land.all || fusion_land_may_open(fs);
 }
 
+void fusion_land_woken(struct fusion *fs)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	u32 i;
+
+	/* of a set that is being closed, the last commit has come already */
+	if (!land->max || fs->commit.closed || fusion_mode(fs) != FUSION_RW)
+		return;
+	spin_lock_irqsave(&land->lock, flags);
+	for (i = 0; i < land->max; i++)
+		if (land->segment[i].state == FUSION_LAND_LISTED)
+			break;
+	/* so that there is something to be recorded: any will do, as LANDED goes with it */
+	if (i < land->max) {
+		land->segment[i].dead = true;
+		fusion_land_mark(land, &land->segment[i]);
+		land->deaths = true;
+		fusion_commit_soon(fs);
+	}
+	spin_unlock_irqrestore(&land->lock, flags);
+}
+
 void fusion_land_record_all(struct fusion *fs)
 {
 	fs->land.all = fs->land.max;

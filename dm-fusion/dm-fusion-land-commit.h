@@ -44,6 +44,13 @@ bool fusion_land_unrecorded(const struct fusion *fs);
 /* Have the next commit record all segments. */
 void fusion_land_record_all(struct fusion *fs);
 
+/*
+ * The set has rested, and writes go on. Another machine may have begun to open it meanwhile, and
+ * have recorded where the log ends, before it found this one awake: flushes wait for a commit,
+ * which takes the place of that in the journal.
+ */
+void fusion_land_woken(struct fusion *fs);
+
 /* Has the next commit to open segments soon? land.lock held as well. */
 bool fusion_land_runs_short(const struct fusion *fs);
 

@@ -306,7 +306,8 @@ bool fusion_land_merge_goes_on(struct fusion *fs, struct bio *bio)
 		fusion_land_merge_end(fs);
 		return false;
 	}
-	if (READ_ONCE(fs->gate) && fusion_gate_park(fs, bio))
+	/* the timer that shuts the gate may be late */
+	if ((READ_ONCE(fs->gate) || !fusion_gate_may_write(fs)) && fusion_gate_park(fs, bio))
 		return true;
 	next = fusion_land_merge_next(fs, &place);
 	if (next == MERGE_LOG)

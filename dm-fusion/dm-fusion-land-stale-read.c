@@ -4,6 +4,7 @@
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "dm-fusion.h"
 
@@ -23,6 +24,7 @@ struct reader {
 	u64 start;
 	u32 nr;
 	bool told;	/* all copies of lists were read, and some of them told */
+	bool late;	/* there is no time left */
 };
 
 /* As fusion_load_read_ring(). */
@@ -31,7 +33,11 @@ static const void *fusion_stale_read_block(void *ctx, u64 blocknr)
 	struct reader *rd = ctx;
 	const struct fusion_sb *sb = &rd->s->fs->sb;
 	const u64 end = sb->stale_start + fusion_stale_size(sb, sb->stale_places);
+	const u64 until = READ_ONCE(rd->s->until_ms);
 
+	rd->late |= until && fusion_now_ms() >= until;
+	if (rd->late)
+		return NULL;
 	if (blocknr < rd->start || blocknr - rd->start >= rd->nr) {
 		rd->start = blocknr;
 		rd->nr = min_t(u64, end - blocknr, FUSION_BUF_BLOCKS);
@@ -85,8 +91,9 @@ static int fusion_stale_found_entry(void *ctx, u32 i, const struct fusion_stale_
 	return 0;
 }
 
-bool fusion_stale_load(struct fusion_stale *s)
+int fusion_stale_load(struct fusion_stale *s)
 {
+	const u32 places = s->fs->sb.stale_places;
 	struct reader rd = { .s = s };
 	struct fusion_stale_scan scan = {
 		.sb = &s->fs->sb,
@@ -100,6 +107,11 @@ bool fusion_stale_load(struct fusion_stale *s)
 	u32 i;
 
 	fusion_stale_scan(&scan);
+	if (rd.late) {
+		memset(s->place, 0, places * sizeof(*s->place));
+		memset(s->listed, 0, (size_t)places * s->fs->land.bitmap_bytes);
+		return -EINTR;
+	}
 	kvfree(s->seen);
 	s->seen = NULL;
 	s->last_run = scan.last_run;
@@ -112,9 +124,10 @@ bool fusion_stale_load(struct fusion_stale *s)
 	if (s->bad_heads) {
 		/* lists that are not found may have the number of that run */
 		s->last_run += 2;
-		for (i = 0; i < s->fs->sb.stale_places; i++)
+		for (i = 0; i < places; i++)
 			s->place[i].again = true;
 	}
 	s->next = scan.head;
-	return scan.found;
+	s->headless = scan.found;
+	return 0;
 }

@@ -33,6 +33,8 @@
 #define MAX_PAUSE_MS	60000U
 /* Percentage of the time that runs may take, as far as the longest pause is long enough. */
 #define DUTY		1U
+/* Before a reboot, the list that was found may be read for so long: see dm-fusion-reboot.c. */
+#define HURRY_MS	2000U
 
 /* -- the head -------------------------------------------------------------------------------- */
 
@@ -267,14 +269,12 @@ static int fusion_stale_write_lists(struct fusion_stale *s)
 
 /* -- a run ----------------------------------------------------------------------------------- */
 
-/* Return: 0, the error of the member, or -EAGAIN: see above. */
+/* Return: 0, the error of the member, -EINTR, or -EAGAIN: see above. */
 static int fusion_stale_steps(struct fusion_stale *s)
 {
-	int r = 0;
+	int r = s->loaded ? 0 : fusion_stale_load(s);
 
-	if (!s->loaded)
-		s->headless = fusion_stale_load(s);
-	if (s->bad_heads)
+	if (!r && s->bad_heads)
 		r = fusion_stale_void_heads(s);
 	if (!r && s->headless)
 		r = fusion_stale_write_head(s);
@@ -305,6 +305,8 @@ static int fusion_stale_run(struct fusion_stale *s)
 		r = fusion_stale_steps(s);
 		s->view.keep = false;
 	}
+	if (r == -EINTR)
+		return r;
 
 	spin_lock_irq(&fs->lock);
 	s->runs++;
@@ -405,6 +407,7 @@ void fusion_stale_start(struct fusion *fs)
 		return;
 	spin_lock_irq(&fs->lock);
 	s->exact = false;
+	WRITE_ONCE(s->until_ms, 0);
 	s->active = true;
 	fusion_stale_soon(s);
 	spin_unlock_irq(&fs->lock);
@@ -419,8 +422,13 @@ void fusion_stale_stop(struct fusion *fs)
 		return;
 	spin_lock_irq(&fs->lock);
 	s->active = false;
+	if (fs->seal.on)
+		WRITE_ONCE(s->until_ms, fusion_now_ms() + HURRY_MS);
 	spin_unlock_irq(&fs->lock);
 	cancel_delayed_work_sync(&s->work);
 	r = fusion_mode(fs) == FUSION_RW ? fusion_stale_run(s) : -EROFS;
+	if (r == -EINTR)
+		DMWARN("%s: stale list on the slow member: too long to be read before the reboot",
+		       dm_table_device_name(fs->ti->table));
 	s->exact = !r;
 }

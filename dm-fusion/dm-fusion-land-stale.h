@@ -8,7 +8,9 @@
  * waits for it to end, with two exceptions: a flush of the slow member beside one of a run, for how
  * that ends; and a place for a segment, if one that the run had yet to write was used meanwhile.
  * Runs are put off while the slow member sleeps. When the set is closed, the last run makes the
- * list exact; without that, the superblock of the slow member does not say CLEAN.
+ * list exact; without that, the superblock of the slow member does not say CLEAN. Before a reboot
+ * it goes without, if the list that was found has not been read by then: that would take longer
+ * than the reboot waits, and all that the close does behind it matters more.
  */
 #ifndef DM_FUSION_LAND_STALE_H
 #define DM_FUSION_LAND_STALE_H
@@ -59,6 +61,7 @@ struct fusion_stale_place {
  * @view: what that is made of: the segments, and the bits of their entries
  * @entry: scratch: entries of a block of a list
  * @seen: scratch for the reading of what is on the disk
+ * @until_ms: ktime until when what is on the disk may be read; 0: it takes the time it takes
  * @exact: the last run was that of a close
  * @work: a run
  * @wq: queue of @work
@@ -86,6 +89,7 @@ struct fusion_stale {
 	struct fusion_land_view view;
 	struct fusion_stale_entry *entry;
 	struct fusion_stale_seen *seen;
+	u64 until_ms;
 	bool exact;
 	struct delayed_work work;
 	struct workqueue_struct *wq;
@@ -145,9 +149,9 @@ int fusion_stale_rw(struct fusion_stale *s, enum req_op op, u64 blocknr, u32 nr)
 u8 *fusion_stale_bits(const struct fusion_stale *s, u8 *bitmaps, u32 place);
 
 /*
- * Find out what is on the disk. Return: is there a head? It is in @next then, and has to be written
- * once more.
+ * Find out what is on the disk. If there is a head, it is in @next, and has to be written once
+ * more: @headless. Return: 0, or -EINTR: it takes too long.
  */
-bool fusion_stale_load(struct fusion_stale *s);
+int fusion_stale_load(struct fusion_stale *s);
 
 #endif

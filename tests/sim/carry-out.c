@@ -420,6 +420,7 @@ static void shut_down(struct state *st)
 	st->going_down = true;
 	for (i = rnd_below(rng, 6); i; i--)
 		sim_spawn("flush", flush_on, st);
+	world->stall_slow_ms = st->run->setup.sb.stale_places && rnd_below(rng, 2) ? 3000 : 0;
 	sim_reboot();
 	st->going_down = false;
 	msleep(rnd_below(rng, 1 << rnd_below(rng, 10)));

@@ -125,13 +125,15 @@ static u64 hold(const struct sim_disk *d, const struct bio *bio)
 /* The same for the read that is to take long. */
 static u64 stall(const struct sim_disk *d, const struct bio *bio)
 {
-	const u64 ms = world->stall_ms;
+	const bool fast = d->role == FUSION_FAST;
+	u32 *stall = fast ? &world->stall_ms : &world->stall_slow_ms;
+	const u64 ms = *stall;
 	u32 where;
 
-	if (!ms || d->role != FUSION_FAST || bio_op(bio) != REQ_OP_READ ||
-	    disk_locate(d, bio->bi_iter.bi_sector, bio_sectors(bio), &where))
+	if (!ms || bio_op(bio) != REQ_OP_READ ||
+	    disk_locate(d, bio->bi_iter.bi_sector, bio_sectors(bio), &where) == fast)
 		return 0;
-	world->stall_ms = 0;
+	*stall = 0;
 	return world->now_ns + 1000000ULL * ms;
 }
 

@@ -195,6 +195,18 @@ static void drain_it(void *arg)
 	leave(a->h);
 }
 
+/* Makes zeros of half its block, as far as it may. */
+static void zero_half(void *arg)
+{
+	struct actor *a = arg;
+
+	/* it would want the heart to beat */
+	fusion_migrate_stop(fs_of(a->h->dev[a->host]));
+	a->h->durable[a->host] = 0;
+	sim_dev_io(a->h->dev[a->host], REQ_OP_WRITE_ZEROES, 0, FUSION_BLOCK_SECTORS / 2, NULL);
+	leave(a->h);
+}
+
 /* Another machine writes the block of the first one, and has it on the slow disk. */
 static void write_over(struct hosts *h, unsigned int host)
 {
@@ -212,12 +224,11 @@ static void write_over(struct hosts *h, unsigned int host)
 }
 
 /*
- * A block of the log is read for the drain, and the fast disk stalls. Before the read ends, the
- * lease does, and another machine has taken the set, and written that block.
+ * A block of the log is read to be written to the slow disk, and the fast disk stalls. Before the
+ * read ends, the lease does, and another machine has taken the set, and written that block.
  */
-static void taken_in_a_drain(void *arg)
+static void taken_in(struct hosts *h, const char *what, void (*begin)(void *arg))
 {
-	struct hosts *h = arg;
 	struct actor one = { h, 0 };
 	struct fusion *fs;
 
@@ -227,26 +238,41 @@ static void taken_in_a_drain(void *arg)
 	open_soon(h, 0, "open");
 	fs = fs_of(h->dev[0]);
 	must(write_as(h, 0, REQ_FUA), "write");
+	/* it might wait for that */
+	fusion_replica_pause(fs);
 	h->running = 1;
 	world->stall_ms = 3600000;
-	sim_spawn("drain", drain_it, &one);
+	sim_spawn(what, begin, &one);
 	while (h->running && world->stall_ms)
 		msleep(20);
+	/* it had nothing to read */
+	world->stall_ms = 0;
 	/* half of the time, so does the timer that shuts its gate */
 	if (rnd_below(&world->rng, 2))
 		cancel_delayed_work_sync(&fs->heart.gate_work);
-	fusion_replica_pause(fs);
+	/* nor does anything else want the heart to beat */
+	cancel_delayed_work_sync(&fs->stale->work);
 	cancel_delayed_work_sync(&fs->heart.work);
 	open_soon(h, 1, "open what stands still");
 	write_over(h, 1);
 	wait_event(h->wait, !h->running);
-	world->stall_ms = 0;
 	close_as(h, 0);
 	close_as(h, 1);
 	hosts_end(h);
 }
 
+static void taken_in_a_drain(void *arg)
+{
+	taken_in(arg, "drain", drain_it);
+}
+
+/* No block with zeros gets into the log. */
+static void taken_in_a_merge(void *arg)
+{
+	taken_in(arg, "zeros", zero_half);
+}
+
 const scene_fn scenes_at_once[] = {
 	all_at_once, all_at_once_and_late, taken_as_it_wakes, dies_as_it_is_claimed,
-	taken_in_a_drain, NULL,
+	taken_in_a_drain, taken_in_a_merge, NULL,
 };

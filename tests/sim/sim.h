@@ -84,6 +84,7 @@ struct sim_world {
 	bool heart_failed;		/* a set has gone read-only because of that */
 	u32 late_ms;			/* the block of the heartbeat may take so long */
 	u32 stall_ms;			/* the next read of data from the fast disk takes so long */
+	u32 stall_slow_ms;		/* of metadata from the slow one: the stale list */
 	int preempt_left;		/* while a nested world runs */
 
 	struct sim_disk *disk[SIM_MAX_DISKS];	/* the third one may be NULL */
