@@ -190,8 +190,14 @@ sea 0 first" fusionctl set sea shadow_age=3m
 	good fusionctl rename sea land
 	expect 3 "land: cannot be given another uuid while it has 80K in its landing log; open \
 it, run fusionctl drain land, and close it" fusionctl uuid "$FAST" "$SLOW" --yes
-	expect 3 "$FAST: has a landing log, which repair cannot rebuild; if the set cannot be \
-opened, copy what fusionctl salvage shows of each member" fusionctl repair land --yes
+	good fusionctl repair land --yes
+	shows "nothing to repair"
+	# a superblock copy; the log keeps what it has
+	damage "$FAST" 1
+	status_of fusionctl repair land --yes
+	same "exit code of repair" "$RC" 1
+	good fusionctl check land
+	shows "20 blocks in"
 	good fusionctl assemble --scan
 	scattered
 	good fusionctl drain land
