@@ -179,6 +179,8 @@ int fus_landing_plan(struct landing_change *c, const char *size)
 		return rc;
 	c->slots = slots;
 	c->changes = true;
+	/* it is empty, and begins again */
+	fus_log_free(&c->st.log);
 	give_slots(c->meta, slots);
 	fus_meta_next(c->meta, &c->st, true, -1, next);
 	for (int dev = 0; dev < 2; dev++)
