@@ -208,7 +208,11 @@ it, run fusionctl drain land, and close it" fusionctl uuid "$FAST" "$SLOW" --yes
 	scattered
 	scatter 3
 	logged .blocks 20
+	expect 3 "land: cannot be released while it has a landing log; unmount it, run fusionctl \
+drain land, close it, and run fusionctl landing land 0" fusionctl release land --yes
 	good fusionctl close land
+	expect 3 "$FAST: has a landing log; unmount it, run fusionctl drain land while it is open, \
+close it, and run fusionctl landing land 0 first" fusionctl release land --yes
 	good fusionctl open land
 	scattered
 }

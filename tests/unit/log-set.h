@@ -54,18 +54,26 @@ static inline void log_set_begin(struct log_set *l, u64 seed)
 	l->g.nr_lexts = l->nr;
 }
 
-/* A set that may have a log, which was turned on later, so that there is no stale list. */
-static inline void log_set_make(struct log_set *l, u64 seed)
+/* One without a stale list, and with room for it: so many slots more ahead of the slow member's first one. */
+static inline void log_set_make_roomy(struct log_set *l, u64 seed, u32 slots)
 {
 	struct image *im = &l->im;
 
 	image_format(im, seed, FAST_SECTORS, SLOW_SECTORS);
 	for (int dev = 0; dev < 2; dev++) {
 		im->side[dev].sb.incompat = FUSION_INCOMPAT_LANDING;
-		im->side[dev].sb.nr_lexts -= LOG_SLOTS;
+		im->side[dev].sb.nr_lexts -= LOG_SLOTS + slots;
+		im->side[dev].sb.slow_first_slot += slots;
+		im->side[dev].sb.nr_slow_slots -= slots;
 	}
 	im->side[FUSION_FAST].sb.landing_slots = LOG_SLOTS;
 	log_set_begin(l, seed);
+}
+
+/* A set that may have a log, which was turned on later, so that there is no stale list. */
+static inline void log_set_make(struct log_set *l, u64 seed)
+{
+	log_set_make_roomy(l, seed, 0);
 }
 
 /* One with a stale list, as create makes it. */

@@ -91,8 +91,9 @@ static int look_at_closed(struct job *j, const struct meta *meta)
 static void print_list(const struct job *j)
 {
 	printf("%s: its slow member has no list of the blocks that are newer in the log: if the "
-	       "fast member is lost, nothing tells which ones are outdated; only a set that is "
-	       "created with a landing log has that list\n", j->name);
+	       "fast member is lost, nothing tells which ones are outdated; a set that is "
+	       "created with a landing log has that list, and a smaller log may find room for it\n",
+	       j->name);
 }
 
 static void print_text(const struct job *j)
@@ -183,6 +184,9 @@ static int of_closed(struct job *j, char *name, const char *size)
 		rc = fus_landing_plan(&c, size);
 	if (!rc)
 		take_closed(j, fus_meta_sb(&meta, FAST), c.slots, c.blocks);
+	/* it may be made as well */
+	if (!rc && c.changes)
+		j->listed = meta.geo[FAST].stale_places;
 	if (!rc && c.changes && !j->dry_run)
 		rc = write_it(&c);
 	fus_landing_end(&c);
