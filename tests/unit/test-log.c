@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What check and dump say of a set with a landing log. Verbs that would lose what is in it refuse
- * it, and write nothing.
+ * it, and write nothing; restore brings it back.
  */
 #include "dump.h"
 #include "error.h"
@@ -435,6 +435,51 @@ static void refused(verb_fn *verb, struct args *a, const char *text)
 	}
 }
 
+static struct landing_sum found(void)
+{
+	struct landing_sum sum;
+	struct report r = { 0 };
+	struct meta meta;
+
+	open_to_look(&meta);
+	fus_meta_check(&meta, &r);
+	REQUIRE(!r.count[LEVEL_ERROR], "%s", fus_report_worst(&r)->text);
+	sum = r.landing;
+	REQUIRE(sum.found);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+	return sum;
+}
+
+/* A dump is written back over damaged metadata, with its log; or without, if that is not there. */
+static void restored(struct args *a)
+{
+	const struct fusion_sb *sb = &l.im.side[FUSION_FAST].sb;
+	const struct landing_sum was = found();
+	struct landing_sum is;
+
+	REQUIRE(was.entries);
+	for (u32 i = 0; i < sb->map_blocks; i++)
+		destroy(&l.im, FUSION_FAST, sb->map_start[FUSION_FAST][0] + i, ZEROED);
+	for (u32 i = 0; i < sb->map_blocks; i++)
+		destroy(&l.im, FUSION_FAST, sb->map_start[FUSION_FAST][1] + i, ZEROED);
+	a->opt[OPT_FORCE] = NULL;
+	REQUIRE(!cmd_restore(a), "%s", said);
+	is = found();
+	REQUIRE_EQ(is.entries, was.entries);
+	REQUIRE_EQ(is.blocks, was.blocks);
+	REQUIRE_EQ(is.at.seq, was.at.seq);
+	memset(l.im.mem[FUSION_FAST] + FUSION_BLOCK_SIZE *
+	       fusion_segment_blocknr(&l.g.sb, l.g.seg[0].slot, 0), 0x77, FUSION_BLOCK_SIZE);
+	a->opt[OPT_FORCE] = NULL;
+	refused(cmd_restore, a, "does not have the landing log of ");
+	a->opt[OPT_FORCE] = "";
+	REQUIRE(!cmd_restore(a));
+	is = found();
+	REQUIRE_EQ(is.entries, 0);
+	REQUIRE_EQ(is.segments, 0);
+}
+
 static void test_refused(void)
 {
 	char path[] = "/tmp/test-log.XXXXXX", *words[3];
@@ -465,7 +510,7 @@ static void test_refused(void)
 	words[1] = words[0];
 	words[0] = path;
 	a.n = 3;
-	refused(cmd_restore, &a, "landing log");
+	restored(&a);
 	fus_on_error(NULL);
 	log_set_free(&l);
 	close(fd);
@@ -481,7 +526,7 @@ static const struct unit_test tests[] = {
 	{ "log: each kind of damage", test_damage },
 	{ "log: what check prints", test_check_prints },
 	{ "log: what dump shows", test_dump_shows },
-	{ "log: verbs that refuse it", test_refused },
+	{ "log: verbs that refuse it, and restore", test_refused },
 };
 
 UNIT_TESTS(tests)

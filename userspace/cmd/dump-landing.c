@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the dump of a set says of its landing log, to be looked at: restore refuses such a dump. */
+/* What the dump of a set says of its landing log: restore-landing.c reads it. */
 #include <json-c/json.h>
 #include <asm/byteorder.h>
 
@@ -37,8 +37,11 @@ struct json_object *dump_landing(const struct fusion_sb *sb, const struct meta_l
 	__le64 key;
 
 	fus_json_add_u64(o, "slots", sb->landing_slots);
+	fus_json_add_u64(o, "stale_places", sb->stale_places);
+	fus_json_add_u64(o, "stale_start", sb->stale_start);
 	one = json_object_new_object();
 	add_landed(one, &log->from);
+	fus_json_add_u64(one, "checksum", log->from.csum);
 	json_object_object_add(o, "landed", one);
 	for (u32 i = 0; i < log->nr; i++) {
 		one = json_object_new_object();
