@@ -104,6 +104,33 @@ static inline void log_set_record(struct log_set *l)
 	image_records(&l->im, FUSION_FAST, rec, l->g.nr + 1);
 }
 
+/* Some batches, the first of them durable. */
+static inline void log_set_fill(struct log_set *l)
+{
+	for (u32 i = 0; i < 5; i++)
+		log_batch(&l->g, 1 + rnd_below(&l->g.seed, 4));
+	log_land(&l->g);
+	for (u32 i = 0; i < 4; i++)
+		log_batch(&l->g, 1 + rnd_below(&l->g.seed, 4));
+}
+
+/* It is all on the members; and the set is closed, or not. */
+static inline void log_set_finish(struct log_set *l, bool close)
+{
+	log_set_write(l);
+	if (close)
+		image_close(&l->im);
+	log_set_record(l);
+}
+
+static inline void log_set_look(const struct log_set *l, struct meta *meta)
+{
+	char *path[2] = { (char *)l->im.path[FUSION_FAST], (char *)l->im.path[FUSION_SLOW] };
+
+	REQUIRE(!fus_meta_open_to_look(2, path, meta));
+	REQUIRE(meta->known);
+}
+
 static inline void log_set_free(struct log_set *l)
 {
 	log_exit(&l->g);

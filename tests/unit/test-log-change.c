@@ -2,6 +2,8 @@
 /*
  * The landing log of a closed set is turned off and on again, with the power cut at any write: each
  * leaves a good set with the log of before, or the one of after, and the same map.
+ *
+ * One file because only one part of a test can have the writes that are cut.
  */
 #include "cut.h"
 #include "error.h"
