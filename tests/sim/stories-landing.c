@@ -371,7 +371,7 @@ u32 make_log_size_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	return op - ops;
 }
 
-/* Members are replaced: also while the log is full, which refuses that. */
+/* Members are replaced: also while the log has segments, which refuses that. */
 u32 make_log_replace_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 {
 	struct op *op = ops, *const end = ops + nr;

@@ -54,18 +54,26 @@ static inline void log_set_begin(struct log_set *l, u64 seed)
 	l->g.nr_lexts = l->nr;
 }
 
-/* A set that may have a log, which was turned on later, so that there is no stale list. */
-static inline void log_set_make(struct log_set *l, u64 seed)
+/* One without a stale list, and with room for it: so many slots more ahead of the slow member's first one. */
+static inline void log_set_make_roomy(struct log_set *l, u64 seed, u32 slots)
 {
 	struct image *im = &l->im;
 
 	image_format(im, seed, FAST_SECTORS, SLOW_SECTORS);
 	for (int dev = 0; dev < 2; dev++) {
 		im->side[dev].sb.incompat = FUSION_INCOMPAT_LANDING;
-		im->side[dev].sb.nr_lexts -= LOG_SLOTS;
+		im->side[dev].sb.nr_lexts -= LOG_SLOTS + slots;
+		im->side[dev].sb.slow_first_slot += slots;
+		im->side[dev].sb.nr_slow_slots -= slots;
 	}
 	im->side[FUSION_FAST].sb.landing_slots = LOG_SLOTS;
 	log_set_begin(l, seed);
+}
+
+/* A set that may have a log, which was turned on later, so that there is no stale list. */
+static inline void log_set_make(struct log_set *l, u64 seed)
+{
+	log_set_make_roomy(l, seed, 0);
 }
 
 /* One with a stale list, as create makes it. */
@@ -94,6 +102,33 @@ static inline void log_set_record(struct log_set *l)
 						 .segment = l->g.seg[i] };
 	rec[l->g.nr] = (struct fusion_record){ .op = FUSION_OP_LANDED, .landed = l->g.from };
 	image_records(&l->im, FUSION_FAST, rec, l->g.nr + 1);
+}
+
+/* Some batches, the first of them durable. */
+static inline void log_set_fill(struct log_set *l)
+{
+	for (u32 i = 0; i < 5; i++)
+		log_batch(&l->g, 1 + rnd_below(&l->g.seed, 4));
+	log_land(&l->g);
+	for (u32 i = 0; i < 4; i++)
+		log_batch(&l->g, 1 + rnd_below(&l->g.seed, 4));
+}
+
+/* It is all on the members; and the set is closed, or not. */
+static inline void log_set_finish(struct log_set *l, bool close)
+{
+	log_set_write(l);
+	if (close)
+		image_close(&l->im);
+	log_set_record(l);
+}
+
+static inline void log_set_look(const struct log_set *l, struct meta *meta)
+{
+	char *path[2] = { (char *)l->im.path[FUSION_FAST], (char *)l->im.path[FUSION_SLOW] };
+
+	REQUIRE(!fus_meta_open_to_look(2, path, meta));
+	REQUIRE(meta->known);
 }
 
 static inline void log_set_free(struct log_set *l)

@@ -2,6 +2,8 @@
 /*
  * The landing log of a closed set is turned off and on again, with the power cut at any write: each
  * leaves a good set with the log of before, or the one of after, and the same map.
+ *
+ * One file because only one part of a test can have the writes that are cut.
  */
 #include "cut.h"
 #include "error.h"
@@ -10,9 +12,11 @@
 #include "log-set.h"
 #include "new-uuid.h"
 #include "dm-fusion-settings.h"
+#include "dm-fusion-stale.h"
 
 static struct log_set l;
 static bool listed;		/* it has a stale list */
+static bool roomy;		/* there is room for one */
 static u8 *before[2];
 static size_t kept[2];
 
@@ -34,7 +38,7 @@ static void begin(u64 seed, u32 batches)
 	if (listed)
 		log_set_make_listed(&l, seed);
 	else
-		log_set_make(&l, seed);
+		log_set_make_roomy(&l, seed, roomy ? 2 : 0);
 	for (u32 i = 0; i < batches; i++)
 		log_batch(&l.g, 2);
 	log_land(&l.g);
@@ -138,6 +142,10 @@ static void require_told(const struct meta *meta)
 /* The stale list stays where it is, also without a log. */
 static void require_list(const struct fusion_sb *sb)
 {
+	if (roomy) {
+		REQUIRE(!sb->stale_places || sb->stale_places == LOG_SLOTS);
+		return;
+	}
 	REQUIRE_EQ(sb->stale_places, listed ? LOG_SLOTS : 0);
 	REQUIRE_EQ(sb->stale_start, l.im.side[sb->role].sb.stale_start);
 }
@@ -450,6 +458,58 @@ static void test_too_large(void)
 	listed = false;
 }
 
+/* Return: so many lists that the set has, at the end of what is ahead of the slots. */
+static u32 lists(void)
+{
+	const struct fusion_sb *sb;
+	struct meta meta;
+	u32 places;
+
+	open_set(false, &meta);
+	sb = fus_meta_sb(&meta, FAST);
+	places = sb->stale_places;
+	if (places) {
+		REQUIRE_EQ(sb->stale_start + fusion_stale_size(sb, places),
+			   (u64)sb->slow_first_slot * sb->extent_sectors / FUSION_BLOCK_SECTORS);
+		REQUIRE(sb->stale_start >= sb->map_start[SLOW][1] + sb->map_blocks);
+		REQUIRE_EQ(fus_meta_sb(&meta, SLOW)->stale_start, sb->stale_start);
+	}
+	fus_meta_free(&meta);
+	return places;
+}
+
+/* A set that was made without a list gets one where there is room; the power fails at any write. */
+static void test_room_for_list(void)
+{
+	unsigned int seen[2] = { 0 }, writes = 0;
+
+	roomy = true;
+	begin(66, 0);
+	REQUIRE_EQ(lists(), 0);
+	for (; !change(size(LOG_SLOTS), writes); writes++)
+		put_back();
+	REQUIRE_EQ(require_set(false), LOG_SLOTS);
+	REQUIRE_EQ(lists(), LOG_SLOTS);
+	for (unsigned int n = 0; n < 2 * writes; n++) {
+		put_back();
+		cut.seed = n;
+		REQUIRE(!change(size(LOG_SLOTS), n % writes));
+		REQUIRE_EQ(require_set(true), LOG_SLOTS);
+		seen[!!lists()]++;
+		/* one of the members may know it alone */
+		change(size(LOG_SLOTS), ~0U);
+		REQUIRE_EQ(lists(), LOG_SLOTS);
+	}
+	REQUIRE(seen[0] && seen[1]);
+	put_back();
+	REQUIRE(change("0", ~0U));
+	REQUIRE_EQ(lists(), 0);
+	REQUIRE(change(size(LOG_SLOTS), ~0U));
+	REQUIRE_EQ(lists(), LOG_SLOTS);
+	end();
+	roomy = false;
+}
+
 static const struct unit_test tests[] = {
 	{ "log, change: off, on, and another size", test_whole },
 	{ "log, change: power fails while it is turned off", test_cut_off },
@@ -463,6 +523,7 @@ static const struct unit_test tests[] = {
 	{ "log, change: another uuid", test_uuid },
 	{ "log, change: all of that with a stale list", test_listed },
 	{ "log, change: larger than the stale list", test_too_large },
+	{ "log, change: room for a stale list", test_room_for_list },
 };
 
 UNIT_TESTS(tests)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What check and dump say of a set with a landing log. Verbs that would lose what is in it refuse
- * it, and write nothing.
+ * What check and dump say of a set with a landing log.
  */
 #include "dump.h"
 #include "error.h"
@@ -10,36 +9,10 @@
 
 static struct log_set l;
 
-/* Some batches, the first of them durable. */
-static void fill(void)
-{
-	for (u32 i = 0; i < 5; i++)
-		log_batch(&l.g, 1 + rnd_below(&l.g.seed, 4));
-	log_land(&l.g);
-	for (u32 i = 0; i < 4; i++)
-		log_batch(&l.g, 1 + rnd_below(&l.g.seed, 4));
-}
-
 static void begin(u64 seed)
 {
 	log_set_make(&l, seed);
-	fill();
-}
-
-static void finish(bool close)
-{
-	log_set_write(&l);
-	if (close)
-		image_close(&l.im);
-	log_set_record(&l);
-}
-
-static void open_to_look(struct meta *meta)
-{
-	char *path[2] = { l.im.path[FUSION_FAST], l.im.path[FUSION_SLOW] };
-
-	REQUIRE(!fus_meta_open_to_look(2, path, meta));
-	REQUIRE(meta->known);
+	log_set_fill(&l);
 }
 
 static void check(struct report *r)
@@ -47,7 +20,7 @@ static void check(struct report *r)
 	struct meta meta;
 
 	memset(r, 0, sizeof(*r));
-	open_to_look(&meta);
+	log_set_look(&l, &meta);
 	fus_meta_check(&meta, r);
 	fus_meta_free(&meta);
 }
@@ -97,7 +70,7 @@ static void test_good(void)
 		begin(seed);
 		if (seed % 3)
 			log_summary(&l.g, 0);
-		finish(seed % 2);
+		log_set_finish(&l, seed % 2);
 		check(&r);
 		expect_good(&r);
 		REQUIRE_EQ(r.landing.void_entries, 0);
@@ -154,7 +127,7 @@ static void test_last_record(void)
 	earlier = l.g.seg[2];
 	earlier.segno--;
 	record(FUSION_OP_SEGMENT, &stale);
-	finish(false);
+	log_set_finish(&l, false);
 	record(FUSION_OP_SEGFREE, &earlier);
 	check(&r);
 	expect_good(&r);
@@ -176,7 +149,7 @@ static void test_torn(void)
 	l.g.nr_entries = last[-1].nr_entries;
 	l.g.cur = last->seg;
 	l.g.pos = last->pos;
-	finish(false);
+	log_set_finish(&l, false);
 	check(&r);
 	expect_good(&r);
 	fus_report_free(&r);
@@ -195,8 +168,8 @@ static void test_void(void)
 	for (u32 i = 0; i < l.im.side[0].sb.nr_lexts && l.g.nr_lexts < LOG_LEXTS; i++)
 		if (!fusion_word_mapped(l.im.word[i]))
 			on_fast[l.g.nr_lexts++] = i;
-	fill();
-	finish(false);
+	log_set_fill(&l);
+	log_set_finish(&l, false);
 	check(&r);
 	expect_good(&r);
 	REQUIRE_EQ(r.landing.entries, 0);
@@ -296,7 +269,7 @@ static void test_damage(void)
 		log_land(&l.g);
 		log_batch(&l.g, 1);
 		cases[i].damage();
-		finish(false);
+		log_set_finish(&l, false);
 		check(&r);
 		worst = fus_report_worst(&r);
 		REQUIRE(r.count[LEVEL_ERROR] == 1 && !r.count[LEVEL_WARNING], "%u: %u", i,
@@ -323,7 +296,7 @@ static void test_check_prints(void)
 	struct json_object *o;
 
 	begin(30);
-	finish(true);
+	log_set_finish(&l, true);
 	log_advance(&l.g);
 	last = &l.g.batch[l.g.nr_batches - 1];
 	word[0] = l.im.path[FUSION_FAST];
@@ -398,8 +371,8 @@ static void test_dump_shows(void)
 	struct meta meta;
 
 	begin(31);
-	finish(true);
-	open_to_look(&meta);
+	log_set_finish(&l, true);
+	log_set_look(&l, &meta);
 	REQUIRE(!dump_json(&meta, false, &o));
 	REQUIRE_EQ(number(field(o, "features"), "incompat"), FUSION_INCOMPAT_LANDING);
 	expect_segments(field(o, "landing"));
@@ -407,69 +380,6 @@ static void test_dump_shows(void)
 	json_object_put(o);
 	fus_meta_free(&meta);
 	log_set_free(&l);
-}
-
-/* -- all other verbs ----------------------------------------------------------------------- */
-
-static char said[FUS_ERROR_TEXT * 2];
-
-static void hear(const struct fus_error *e)
-{
-	snprintf(said, sizeof(said), "%s; %s", e->what, e->remedy);
-}
-
-static void refused(verb_fn *verb, struct args *a, const char *text)
-{
-	u8 *was[2];
-
-	*said = 0;
-	for (int dev = 0; dev < 2; dev++) {
-		was[dev] = malloc(l.im.bytes[dev]);
-		memcpy(was[dev], l.im.mem[dev], l.im.bytes[dev]);
-	}
-	REQUIRE(verb(a));
-	REQUIRE(strstr(said, text), "'%s'", said);
-	for (int dev = 0; dev < 2; dev++) {
-		REQUIRE(!memcmp(was[dev], l.im.mem[dev], l.im.bytes[dev]));
-		free(was[dev]);
-	}
-}
-
-static void test_refused(void)
-{
-	char path[] = "/tmp/test-log.XXXXXX", *words[3];
-	const int fd = mkstemp(path);
-	struct args a = { .n = 2, .word = words };
-	struct json_object *o = NULL;
-	struct meta meta;
-
-	REQUIRE(fd >= 0);
-	begin(40);
-	finish(true);
-	words[0] = l.im.path[FUSION_FAST];
-	words[1] = l.im.path[FUSION_SLOW];
-	open_to_look(&meta);
-	REQUIRE(!dump_json(&meta, false, &o));
-	fus_meta_free(&meta);
-	REQUIRE(!json_object_to_file(path, o));
-	json_object_put(o);
-
-	fus_on_error(hear);
-	a.opt[OPT_YES] = "";
-	a.opt[OPT_FORCE] = "";
-	refused(cmd_repair, &a, "has a landing log, which repair cannot rebuild; if the set can");
-	refused(cmd_release, &a, "has a landing log; unmount it, run fusionctl drain "
-		"home while it is open");
-	refused(cmd_uuid, &a, "cannot be given another uuid while it has ");
-	words[2] = words[1];
-	words[1] = words[0];
-	words[0] = path;
-	a.n = 3;
-	refused(cmd_restore, &a, "landing log");
-	fus_on_error(NULL);
-	log_set_free(&l);
-	close(fd);
-	unlink(path);
 }
 
 static const struct unit_test tests[] = {
@@ -481,7 +391,6 @@ static const struct unit_test tests[] = {
 	{ "log: each kind of damage", test_damage },
 	{ "log: what check prints", test_check_prints },
 	{ "log: what dump shows", test_dump_shows },
-	{ "log: verbs that refuse it", test_refused },
 };
 
 UNIT_TESTS(tests)

@@ -215,6 +215,8 @@ static void test_end(void)
 	REQUIRE_EQ(st.log_most, 3);
 	REQUIRE_EQ(st.log_drained, 5);
 	REQUIRE(!st.log_stopped);
+	snprintf(line, sizeof(line), "%s log 40 3/3 5 off", begin);
+	REQUIRE(!fus_parse_status(line, &st) && st.log_off && !st.log_stopped);
 	snprintf(line, sizeof(line), "%s log 40 3/3 5 stopped", begin);
 	REQUIRE(!fus_parse_status(line, &st) && st.log_stopped);
 }

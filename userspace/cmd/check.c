@@ -99,8 +99,8 @@ static void print_remedy(const struct meta *meta, const struct report *r)
 		       "%s\n", fus_role_name[dev], meta->m[!dev].o.path);
 		return;
 	}
-	if (fus_has_landing(fus_meta_sb(meta, FAST))) {
-		puts("; such a set cannot be repaired, as it has a landing log");
+	if (fus_has_landing(fus_meta_sb(meta, FAST)) && !r->landing.found) {
+		puts("; repair cannot rebuild what tells of its landing log");
 		return;
 	}
 	puts(fus_report_has(r, "past") ?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the dump of a set says of its landing log, and of the list on the slow member of the blocks
- * that are newer there; to be looked at: restore refuses such a dump.
+ * that are newer there: restore-landing.c reads it, all but that list.
  */
 #include <json-c/json.h>
 #include <asm/byteorder.h>
@@ -94,8 +94,11 @@ int dump_landing(const struct meta *meta, const struct fusion_sb *sb, const stru
 	__le64 key;
 
 	fus_json_add_u64(o, "slots", sb->landing_slots);
+	fus_json_add_u64(o, "stale_places", sb->stale_places);
+	fus_json_add_u64(o, "stale_start", sb->stale_start);
 	one = json_object_new_object();
 	add_landed(one, &log->from);
+	fus_json_add_u64(one, "checksum", log->from.csum);
 	json_object_object_add(o, "landed", one);
 	for (u32 i = 0; i < log->nr; i++) {
 		one = json_object_new_object();

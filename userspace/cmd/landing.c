@@ -176,6 +176,9 @@ static int of_closed(struct job *j, char *name, const char *size)
 		rc = fus_landing_plan(&c, size);
 	if (!rc)
 		take_closed(j, fus_meta_sb(&meta, FAST), c.slots, c.blocks);
+	/* it may be made as well */
+	if (!rc && c.changes)
+		j->listed = meta.geo[FAST].stale_places;
 	if (!rc && c.changes && !j->dry_run)
 		rc = write_it(&c);
 	fus_landing_end(&c);

@@ -12,6 +12,7 @@
 #include "busy.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "landing-size.h"
 #include "open-content.h"
 #include "reach.h"
 #include "runs.h"
@@ -191,6 +192,8 @@ int online_look(struct online *o)
 	int rc;
 
 	rc = resize_get(&o->set);
+	if (!rc)
+		rc = fus_refuse_landing(&o->set.sb, o->set.name, "be released");
 	if (!rc)
 		rc = check_status(o);
 	if (!rc)

@@ -153,14 +153,18 @@ static int judge_foreign(const struct meta *meta)
 	return 0;
 }
 
-static int refuse_landing(const struct meta *meta)
+/* Only the map and the journal as they are tell what the blocks of a landing log are. */
+static int judge_landing(const struct plan *p)
 {
-	for (int dev = 0; dev < 2; dev++)
-		if (fus_meta_logs(&meta->m[dev]))
-			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "has a landing log, which "
-					"repair cannot rebuild; if the set cannot be opened, copy "
-					"what fusionctl salvage shows of each member");
-	return 0;
+	const struct fusion_sb *fast = fus_meta_sb(&p->meta, FAST);
+	const bool known = p->rb.exact && p->found.landing.found;
+
+	if (known || !(fus_has_landing(fast) ||
+		       p->meta.geo[SLOW].incompat & FUSION_INCOMPAT_LANDING))
+		return 0;
+	return fus_fail(FC_REFUSED, p->meta.m[FAST].o.path, "has a landing log, and the map or the "
+			"journal that tell of it are damaged, which repair cannot rebuild; if the "
+			"set cannot be opened, copy what fusionctl salvage shows of each member");
 }
 
 static int judge(struct plan *p, bool force)
@@ -171,9 +175,7 @@ static int judge(struct plan *p, bool force)
 	const char *why;
 	int err, rc;
 
-	rc = refuse_landing(meta);
-	if (!rc)
-		rc = fus_meta_refuse_unknown(meta);
+	rc = fus_meta_refuse_unknown(meta);
 	if (!rc)
 		rc = fus_meta_refuse_old(meta, "repaired");
 	if (rc)
@@ -191,7 +193,8 @@ static int judge(struct plan *p, bool force)
 	fast = fus_meta_sb(meta, FAST);
 	slow = fus_meta_sb(meta, SLOW);
 	for (int dev = 0; dev < 2; dev++)
-		if (fus_meta_sb(meta, dev) && *fusion_sb_unknown(fus_meta_sb(meta, dev), text))
+		if (fus_meta_sb(meta, dev) &&
+		    *fusion_sb_unknown_landing(fus_meta_sb(meta, dev), text))
 			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; repair it with that "
 					"version", text);
 	rc = judge_foreign(meta);
@@ -204,7 +207,8 @@ static int judge(struct plan *p, bool force)
 		return fus_fail(FC_MEMBER, meta->m[0].o.path, "does not belong together with %s: "
 				"%s; name two members of one set", meta->m[1].o.path, why);
 	fus_meta_check(meta, &p->found);
-	return fus_rebuild_state(meta, FAST, &p->rb);
+	rc = fus_rebuild_state(meta, FAST, &p->rb);
+	return rc ? rc : judge_landing(p);
 }
 
 /* Without a valid superblock, the device may have been named by mistake. */
@@ -222,9 +226,13 @@ static int check_devices(struct plan *p, const struct args *a)
 	return rc;
 }
 
-static bool anything_wrong(const struct plan *p)
+/* The stale list is not repaired: the next opening writes it. */
+static bool anything_wrong(const struct report *r)
 {
-	return p->found.count[LEVEL_ERROR] || p->found.count[LEVEL_WARNING];
+	for (unsigned int i = 0; i < r->nr; i++)
+		if (r->f[i].level >= LEVEL_WARNING && strcmp(r->f[i].what, "stale list"))
+			return true;
+	return false;
 }
 
 static void print_gap(const struct rebuild *rb)
@@ -338,7 +346,7 @@ static int verify(struct plan *p, const struct args *a, bool *told)
 	path[1] = strdup(p->meta.m[SLOW].o.path);
 	for (int dev = 0; dev < 2; dev++)
 		fus_offline_close(&p->meta.m[dev].o);
-	rc = path[0] && path[1] ? fus_meta_open(2, path, false, &meta) :
+	rc = path[0] && path[1] ? fus_meta_open_landing(2, path, false, &meta) :
 	     fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 	free(path[0]);
 	free(path[1]);
@@ -346,7 +354,7 @@ static int verify(struct plan *p, const struct args *a, bool *told)
 		return fsck_code(rc);
 	*told = true;
 	fus_meta_check(&meta, &left);
-	rc = fsck_result(&left) ? FSCK_ERRORS : FSCK_MINOR;
+	rc = anything_wrong(&left) ? FSCK_ERRORS : FSCK_MINOR;
 	if (a->opt[OPT_JSON]) {
 		show_json(p, rc == FSCK_MINOR ? "repaired" : "errors", NULL);
 	} else {
@@ -369,7 +377,7 @@ static int repair(struct plan *p, const struct args *a)
 		rc = check_devices(p, a);
 	if (rc)
 		return fsck_code(rc);
-	if (!anything_wrong(p)) {
+	if (!anything_wrong(&p->found)) {
 		if (json)
 			show_json(p, "clean", NULL);
 		else
@@ -407,7 +415,7 @@ int cmd_repair(const struct args *a)
 	rc = check_no_question(a);
 	if (rc)
 		return rc;
-	rc = fus_meta_open(a->n, a->word, !a->opt[OPT_DRY_RUN], &p.meta);
+	rc = fus_meta_open_landing(a->n, a->word, !a->opt[OPT_DRY_RUN], &p.meta);
 	if (rc)
 		return fsck_code(rc);
 	rc = repair(&p, a);

@@ -133,6 +133,8 @@ static int read_state(struct dump *d)
 				"try again");
 	rc = fus_state_init(&d->st, d->sb.nr_lexts);
 	if (!rc)
+		rc = dump_parse_landing(d);
+	if (!rc)
 		rc = read_list(d, "map", read_run);
 	if (!rc)
 		rc = read_list(d, "open", read_open);

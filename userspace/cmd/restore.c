@@ -185,12 +185,15 @@ static int restore(struct dump *d, const struct args *a)
 	}
 	if (!rc)
 		rc = fus_open_members(path, !a->opt[OPT_DRY_RUN], &meta);
+	meta.landing = fus_has_landing(&d->sb);
 	if (!rc)
 		rc = fus_meta_read_as(&meta, &d->sb);
 	for (int dev = 0; dev < 2 && !rc; dev++)
 		rc = restore_check_member(d->path, &meta, dev, a, content[dev]);
 	if (!rc)
 		rc = restore_check_age(d, &meta, a->opt[OPT_FORCE]);
+	if (!rc)
+		rc = restore_check_landing(d, &meta, a->opt[OPT_FORCE]);
 	if (!rc && a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON]) {
 		print_plan(d, path, content, true);
 	} else if (!rc && a->opt[OPT_DRY_RUN]) {

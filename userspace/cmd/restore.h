@@ -3,6 +3,7 @@
  * restore.c		verb restore
  * restore-geometry.c	restore --geometry
  * restore-parse.c	reads the file
+ * restore-landing.c	the landing log in it
  * restore-age.c	whether the members are as they were when the dump was made
  */
 #ifndef RESTORE_H
@@ -40,6 +41,8 @@ struct dump {
  */
 int dump_parse(const char *path, struct json_object *o, struct dump *d);
 void dump_free(struct dump *d);
+/* Its part about a landing log; the map is not read yet. */
+int dump_parse_landing(struct dump *d);
 
 /*
  * Check that a device may become this member of the set in @file: its size, a member of another
@@ -55,5 +58,7 @@ int restore_geometry(const struct args *a);
  * d->goes_on.
  */
 int restore_check_age(struct dump *d, const struct meta *meta, bool force);
+/* Refuse a fast member without what the landing log had; with @force, go without. */
+int restore_check_landing(struct dump *d, const struct meta *meta, bool force);
 
 #endif

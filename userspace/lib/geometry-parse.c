@@ -74,10 +74,10 @@ static int check_super(const struct json_source *s, struct fusion_sb *sb)
 		return fus_fail(FC_REFUSED, s->path, "is of a set of which a member was being "
 				"replaced; use one from before or after that");
 	}
-	if (sb->incompat & FUSION_INCOMPAT_LANDING) {
+	if (sb->incompat & FUSION_INCOMPAT_LANDING && !sb->landing_slots) {
 		free(block);
-		return fus_fail(FC_REFUSED, s->path, "is of a set with a landing log, which this "
-				"version cannot restore; use a newer fusionctl");
+		return fus_fail(FC_REFUSED, s->path, "is of a set with a landing log, and does not "
+				"tell what that has; use a file that fusionctl dump wrote");
 	}
 	sb->version = FUSION_VERSION;
 	sb->role = FUSION_FAST;
@@ -86,8 +86,9 @@ static int check_super(const struct json_source *s, struct fusion_sb *sb)
 	sb->replay_seq = 1;
 	sb->replay_txn = 1;
 	fusion_sb_pack(sb, FUSION_SUPER_BLOCKNR(0), block);
-	err = fusion_sb_unpack(block, FUSION_SUPER_BLOCKNR(0), sb->self_sectors, &checked, &why);
-	if (*fusion_sb_unknown(sb, text))
+	err = fusion_sb_unpack_landing(block, FUSION_SUPER_BLOCKNR(0), sb->self_sectors, &checked,
+				       &why);
+	if (*fusion_sb_unknown_landing(sb, text))
 		rc = fus_fail(FC_REFUSED, s->path, "is of a set that %s; use the fusionctl that "
 			      "wrote it", text);
 	else if (err)
@@ -95,6 +96,28 @@ static int check_super(const struct json_source *s, struct fusion_sb *sb)
 	else
 		*sb = checked;	/* with the places that follow from other fields */
 	free(block);
+	return rc;
+}
+
+/* Only a dump has it, of a set that has one: what a superblock says of the landing log. */
+static int read_landing(const struct json_source *s, struct json_object *from,
+			struct fusion_sb *sb)
+{
+	struct json_object *o;
+	u64 start = 0;
+	int rc;
+
+	if (!(sb->incompat & FUSION_INCOMPAT_LANDING) ||
+	    !json_object_object_get_ex(from, "landing", NULL))
+		return 0;
+	rc = fus_field_child(s, from, "landing", json_type_object, &o);
+	if (!rc)
+		rc = fus_field_u32(s, o, "slots", U32_MAX, &sb->landing_slots);
+	if (!rc)
+		rc = fus_field_u32(s, o, "stale_places", U32_MAX, &sb->stale_places);
+	if (!rc)
+		rc = fus_field_u64(s, o, "stale_start", INT64_MAX, &start);
+	sb->stale_start = start;
 	return rc;
 }
 
@@ -154,6 +177,8 @@ int fus_geometry_parse(const struct json_source *s, struct json_object *o, struc
 		small = v;
 		memcpy((char *)sb + f->offset, f->size == 8 ? (void *)&v : &small, f->size);
 	}
+	if (!rc)
+		rc = read_landing(s, o, sb);
 	if (!rc)
 		rc = check_super(s, sb);
 	return rc ? rc : read_settings(s, o, sb);

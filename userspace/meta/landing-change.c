@@ -6,12 +6,18 @@
  */
 #include "landing-change.h"
 
+#include <stdlib.h>
+
 #include "error.h"
 #include "fusionctl.h"
 #include "landing-size.h"
 #include "role.h"
 #include "size.h"
 #include "dm-fusion-settings.h"
+#include "dm-fusion-stale.h"
+
+/* Written at once. */
+#define CLEAR_BLOCKS	256U
 
 static int see_check(const char *label, int code, const char *what)
 {
@@ -124,7 +130,22 @@ static int check_room(const struct fusion_sb *sb, const char *size, u32 slots)
 			fus_slots_text(text, sb, room), sb->label, size);
 }
 
-/* The stale list has a place for each segment; what was made without one has none to be had. */
+/*
+ * A set that was made without a stale list has room for one behind its second map copy, in what
+ * that may grow into: nothing else is there. Return: its first block; 0: it has a list, or no room.
+ */
+static u64 place_of_list(const struct fusion_sb *sb, u32 slots)
+{
+	const u64 end = (u64)sb->slow_first_slot * (sb->extent_sectors / FUSION_BLOCK_SECTORS);
+	const u64 size = fusion_stale_size(sb, slots);
+
+	if (!slots || sb->stale_places ||
+	    sb->map_start[SLOW][1] + sb->map_blocks + size > end)
+		return 0;
+	return end - size;
+}
+
+/* The stale list has a place for each segment. */
 static int check_list(const struct fusion_sb *sb, u32 slots)
 {
 	char text[SIZE_TEXT];
@@ -149,6 +170,12 @@ static int check_age(const struct fusion_sb *sb)
 /* What is written next. */
 static void give_slots(struct meta *meta, u32 slots)
 {
+	const u64 list = place_of_list(&meta->geo[FAST], slots);
+
+	if (list) {
+		meta->geo[FAST].stale_places = slots;
+		meta->geo[FAST].stale_start = list;
+	}
 	meta->geo[FAST].incompat &= ~FUSION_INCOMPAT_LANDING;
 	meta->geo[FAST].incompat |= slots ? FUSION_INCOMPAT_LANDING : 0;
 	meta->geo[FAST].landing_slots = slots;
@@ -166,7 +193,7 @@ int fus_landing_plan(struct landing_change *c, const char *size)
 	int rc;
 
 	rc = fus_landing_slots(size, sb, &slots);
-	if (rc || (slots == c->slots && !differ))
+	if (rc || (slots == c->slots && !differ && !place_of_list(sb, slots)))
 		return rc;
 	rc = fus_meta_refuse_logged(c->meta, "given another landing log");
 	if (!rc)
@@ -179,6 +206,8 @@ int fus_landing_plan(struct landing_change *c, const char *size)
 		return rc;
 	c->slots = slots;
 	c->changes = true;
+	/* it is empty, and begins again */
+	fus_log_free(&c->st.log);
 	give_slots(c->meta, slots);
 	fus_meta_next(c->meta, &c->st, true, -1, next);
 	for (int dev = 0; dev < 2; dev++)
@@ -189,9 +218,34 @@ int fus_landing_plan(struct landing_change *c, const char *size)
 	return fus_meta_check_next(c->meta, next);
 }
 
+/* No superblock names the place yet, and what lies there must not be taken for a list. */
+static int clear_list(const struct meta *meta)
+{
+	const struct fusion_sb *sb = &meta->geo[SLOW];
+	const u64 end = sb->stale_start + fusion_stale_size(sb, sb->stale_places);
+	void *zero = fus_offline_buffer(CLEAR_BLOCKS * FUSION_BLOCK_SIZE);
+	int err = 0, rc = zero ? 0 : FC_FAILED;
+	u32 n;
+
+	for (u64 at = sb->stale_start; at < end && !rc && !err; at += n) {
+		n = min_t(u64, end - at, CLEAR_BLOCKS);
+		err = fus_offline_write(&meta->m[SLOW].o, at * FUSION_BLOCK_SIZE,
+					(size_t)n * FUSION_BLOCK_SIZE, zero);
+	}
+	free(zero);
+	if (err)
+		return fus_meta_io_failed(meta, SLOW, "write", err);
+	return rc ? rc : fus_meta_flush(meta, SLOW);
+}
+
 int fus_landing_write(struct landing_change *c)
 {
-	return fus_meta_write(c->meta, &c->st, true, -1, c->meta->m[FAST].heat);
+	const struct fusion_sb *geo = &c->meta->geo[SLOW];
+	int rc = 0;
+
+	if (geo->stale_start && !fus_meta_sb(c->meta, FAST)->stale_start)
+		rc = clear_list(c->meta);
+	return rc ? rc : fus_meta_write(c->meta, &c->st, true, -1, c->meta->m[FAST].heat);
 }
 
 void fus_landing_end(struct landing_change *c)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bitmaps of open extents, written as the first transaction of a journal. */
+/*
+ * What a map copy does not have, written as the first transaction of a journal: the bitmaps of open
+ * extents, and on the fast member the segments of the landing log and how far that has got.
+ */
 #include <stdlib.h>
 
 #include "error.h"
@@ -12,17 +15,66 @@ static u32 opens_per_block(const struct fusion_sb *sb)
 					      fusion_bitmap_bytes(sb->extent_sectors));
 }
 
-/* Number of blocks that the bitmaps of all open extents need. */
-u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st)
+static u32 open_blocks(const struct fusion_sb *sb, const struct meta_state *st)
 {
 	return DIV_ROUND_UP(st->nr_open, opens_per_block(sb));
 }
 
-/* Pack the bitmaps of all open extents; *nr blocks. NULL after a message. */
+static u32 segments_per_block(const struct fusion_sb *sb)
+{
+	return FUSION_JOURNAL_PAYLOAD / fusion_record_bytes(sb, FUSION_OP_SEGMENT);
+}
+
+static u32 segment_blocks(const struct fusion_sb *sb, const struct meta_state *st)
+{
+	return DIV_ROUND_UP(st->log.nr, segments_per_block(sb));
+}
+
+/* Has the log got anywhere? Then the last block says how far. */
+static bool has_landed(const struct meta_state *st)
+{
+	const struct fusion_landed *at = &st->log.from;
+
+	return at->seq || at->segno > 1 || at->pos;
+}
+
+/* Number of blocks that all of it needs. */
+u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st)
+{
+	const u32 log = fus_has_landing(sb) ? segment_blocks(sb, st) + has_landed(st) : 0;
+
+	return open_blocks(sb, st) + log;
+}
+
+/* Record @i, of which there are @per_block in a block. */
+static void pack(const struct fusion_sb *sb, char *buf, u32 i, u32 per_block,
+		 const struct fusion_record *rec)
+{
+	char *block = buf + (size_t)(i / per_block) * FUSION_BLOCK_SIZE;
+
+	if (!(i % per_block))
+		fusion_journal_init(block);
+	fusion_journal_add(sb, block, rec);
+}
+
+static void pack_log(const struct fusion_sb *sb, const struct meta_state *st, char *buf)
+{
+	struct fusion_record rec = { .op = FUSION_OP_SEGMENT };
+
+	for (u32 i = 0; i < st->log.nr; i++) {
+		rec.segment = st->log.seg[i]->seg;
+		pack(sb, buf, i, segments_per_block(sb), &rec);
+	}
+	rec = (struct fusion_record){ .op = FUSION_OP_LANDED, .landed = st->log.from };
+	if (has_landed(st))
+		pack(sb, buf + (size_t)segment_blocks(sb, st) * FUSION_BLOCK_SIZE, 0, 1,
+		     &rec);
+}
+
+/* Pack all of it; *nr blocks. NULL after a message. */
 static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st, u32 *nr)
 {
-	const u32 per_block = opens_per_block(sb);
-	char *buf, *block = NULL;
+	char *buf;
 
 	*nr = fus_meta_open_blocks(sb, st);
 	buf = fus_offline_buffer((size_t)*nr * FUSION_BLOCK_SIZE);
@@ -34,11 +86,10 @@ static char *pack_opens(const struct fusion_sb *sb, const struct meta_state *st,
 			.op = open->lost ? FUSION_OP_PARTLY_LOST : FUSION_OP_OPEN,
 		};
 
-		block = buf + (size_t)(i / per_block) * FUSION_BLOCK_SIZE;
-		if (!(i % per_block))
-			fusion_journal_init(block);
-		fusion_journal_add(sb, block, &rec);
+		pack(sb, buf, i, opens_per_block(sb), &rec);
 	}
+	if (buf && fus_has_landing(sb))
+		pack_log(sb, st, buf + (size_t)open_blocks(sb, st) * FUSION_BLOCK_SIZE);
 	return buf;
 }
 

@@ -54,13 +54,6 @@ bool fus_meta_in_transit(const struct meta_member *m)
 	return c && fusion_sb_in_transit(&c->sb);
 }
 
-bool fus_meta_logs(const struct meta_member *m)
-{
-	const struct meta_copy *c = fus_meta_unknown_copy(m);
-
-	return c && has_landing_log(&c->sb);
-}
-
 int fus_meta_refuse_unknown(const struct meta *meta)
 {
 	char text[FUSION_UNKNOWN_TEXT];

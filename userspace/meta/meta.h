@@ -190,8 +190,6 @@ bool fus_meta_is_unknown(const struct meta_member *m, char *text);
 bool fus_meta_in_transit(const struct meta_member *m);
 /* Return: whether the device has a valid block of this member, other than a superblock. */
 bool fus_meta_has_blocks(const struct meta *meta, int dev);
-/* Return: whether it is of a set with a landing log, which is all that is not known of it. */
-bool fus_meta_logs(const struct meta_member *m);
 /* Fails if either is of another version, or in transit. */
 int fus_meta_refuse_unknown(const struct meta *meta);
 
@@ -446,14 +444,17 @@ int fus_meta_check_next(const struct meta *meta, const struct fusion_sb sb[2]);
 /* the map, in the place that @sb names, and for the set that it names; */
 int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
 		     const struct meta_state *st);
-/* the same with the bitmaps behind it, for which the journal needs this number of blocks; */
+/*
+ * the same with the bitmaps and the landing log behind it, for which the journal needs this number
+ * of blocks;
+ */
 u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st);
 /* Return: whether the new ring leaves the chain alone that is in force until then. */
 bool fus_meta_has_room(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st);
 int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st);
-/* those bitmaps alone; */
+/* these alone; */
 int fus_meta_put_opens(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st);
 /* the heat, which is as long as meta->m[FAST].heat; */

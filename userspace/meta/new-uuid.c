@@ -102,6 +102,8 @@ static int load_map(struct new_uuid *n)
 		rc = see_check(n, FC_DAMAGED, path_of(n, FAST), text);
 	}
 	fus_report_free(&r);
+	/* it is empty: fus_meta_refuse_logged(); its blocks have the old uuid */
+	fus_log_free(&n->st.log);
 	return rc;
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Verbs that would lose what is in a landing log refuse it, and write nothing; restore brings it
+ * back.
+ */
+#include <json-c/json.h>
+
+#include "dump.h"
+#include "error.h"
+#include "log-set.h"
+#include "verb.h"
+
+static struct log_set l;
+
+static char said[FUS_ERROR_TEXT * 2];
+
+static void hear(const struct fus_error *e)
+{
+	snprintf(said, sizeof(said), "%s; %s", e->what, e->remedy);
+}
+
+static void refused(verb_fn *verb, struct args *a, const char *text)
+{
+	u8 *was[2];
+
+	*said = 0;
+	for (int dev = 0; dev < 2; dev++) {
+		was[dev] = malloc(l.im.bytes[dev]);
+		memcpy(was[dev], l.im.mem[dev], l.im.bytes[dev]);
+	}
+	REQUIRE(verb(a));
+	REQUIRE(strstr(said, text), "'%s'", said);
+	for (int dev = 0; dev < 2; dev++) {
+		REQUIRE(!memcmp(was[dev], l.im.mem[dev], l.im.bytes[dev]));
+		free(was[dev]);
+	}
+}
+
+static struct landing_sum found(void)
+{
+	struct landing_sum sum;
+	struct report r = { 0 };
+	struct meta meta;
+
+	log_set_look(&l, &meta);
+	fus_meta_check(&meta, &r);
+	REQUIRE(!r.count[LEVEL_ERROR], "%s", fus_report_worst(&r)->text);
+	sum = r.landing;
+	REQUIRE(sum.found);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+	return sum;
+}
+
+/* A dump is written back over damaged metadata, with its log; or without, if that is not there. */
+static void restored(struct args *a)
+{
+	const struct fusion_sb *sb = &l.im.side[FUSION_FAST].sb;
+	const struct landing_sum was = found();
+	struct landing_sum is;
+
+	REQUIRE(was.entries);
+	for (u32 i = 0; i < sb->map_blocks; i++)
+		destroy(&l.im, FUSION_FAST, sb->map_start[FUSION_FAST][0] + i, ZEROED);
+	for (u32 i = 0; i < sb->map_blocks; i++)
+		destroy(&l.im, FUSION_FAST, sb->map_start[FUSION_FAST][1] + i, ZEROED);
+	a->opt[OPT_FORCE] = NULL;
+	REQUIRE(!cmd_restore(a), "%s", said);
+	is = found();
+	REQUIRE_EQ(is.entries, was.entries);
+	REQUIRE_EQ(is.blocks, was.blocks);
+	REQUIRE_EQ(is.at.seq, was.at.seq);
+	memset(l.im.mem[FUSION_FAST] + FUSION_BLOCK_SIZE *
+	       fusion_segment_blocknr(&l.g.sb, l.g.seg[0].slot, 0), 0x77, FUSION_BLOCK_SIZE);
+	a->opt[OPT_FORCE] = NULL;
+	refused(cmd_restore, a, "does not have the landing log of ");
+	a->opt[OPT_FORCE] = "";
+	REQUIRE(!cmd_restore(a));
+	is = found();
+	REQUIRE_EQ(is.entries, 0);
+	REQUIRE_EQ(is.segments, 0);
+}
+
+static void test_refused(void)
+{
+	char path[] = "/tmp/test-log.XXXXXX", *words[3];
+	const int fd = mkstemp(path);
+	struct args a = { .n = 2, .word = words };
+	struct json_object *o = NULL;
+	struct meta meta;
+
+	REQUIRE(fd >= 0);
+	log_set_make(&l, 40);
+	log_set_fill(&l);
+	log_set_finish(&l, true);
+	words[0] = l.im.path[FUSION_FAST];
+	words[1] = l.im.path[FUSION_SLOW];
+	log_set_look(&l, &meta);
+	REQUIRE(!dump_json(&meta, false, &o));
+	fus_meta_free(&meta);
+	REQUIRE(!json_object_to_file(path, o));
+	json_object_put(o);
+
+	fus_on_error(hear);
+	a.opt[OPT_YES] = "";
+	a.opt[OPT_FORCE] = "";
+	REQUIRE(!cmd_repair(&a));
+	refused(cmd_release, &a, "has a landing log; unmount it, run fusionctl drain "
+		"home while it is open");
+	refused(cmd_uuid, &a, "cannot be given another uuid while it has ");
+	words[2] = words[1];
+	words[1] = words[0];
+	words[0] = path;
+	a.n = 3;
+	restored(&a);
+	fus_on_error(NULL);
+	log_set_free(&l);
+	close(fd);
+	unlink(path);
+}
+
+static const struct unit_test tests[] = {
+	{ "log, verbs: what they refuse, and restore", test_refused },
+};
+
+UNIT_TESTS(tests)
