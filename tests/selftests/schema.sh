@@ -120,6 +120,9 @@ test_open_set() {
 	valid 0 promote fusionctl promote data 0-9 --json
 	valid 0 map fusionctl map data --json
 	valid 0 explain fusionctl explain data 4 --json
+	valid 0 list fusionctl list --json
+	valid 0 report fusionctl report data --json --over 1
+	valid 0 simulate fusionctl simulate data --load uniform --duration 2s --json
 	good fusionctl close data
 	valid 0 dump fusionctl dump data
 	same "blocks in the list" "$(jq -c '.landing.stale_list.runs' "$TMP/json")" \
