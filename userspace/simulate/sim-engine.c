@@ -442,7 +442,8 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 	sim_point_add(&e->total, e->point);
 	e->result->total = e->total;
 	e->result->end = e->now;
-	e->result->hdd_busy = e->now > from ? (double)e->hdd.busy_ns / (e->now - from) : 0;
+	/* a command may be under way at the end */
+	e->result->hdd_busy = e->now > from ? fmin((double)e->hdd.busy_ns / (e->now - from), 1) : 0;
 	fus_progress_end();
 	if (e->kind != SIM_FUSED)
 		return 0;
