@@ -61,7 +61,7 @@ static void test_burst(void)
 	REQUIRE(result.land.landed * SIM_BLOCK < 16 * MIB / 2, "more than a burst");
 }
 
-/* Reads of what is there; large writes and streams go past it; what moves takes its blocks along. */
+/* Reads of what is there; large writes and streams go past it; what moves leaves none behind. */
 static void test_mixed(void)
 {
 	begin("16M", 300);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The landing log in simulated time: the drain, as in dm-fusion-land-drain.c, -round.c and -sweep.c.
- * It runs beside the moves of the policy, and not in turn with them. The simulated disk has no cache,
- * so a round needs no flush, and its commit costs nothing.
+ * The landing log in simulated time: the drain, as in dm-fusion-land-drain.c, -round.c and
+ * -sweep.c. It runs beside the moves of the policy, and not in turn with them. The simulated disk
+ * has no cache, so a round needs no flush, and its commit costs nothing.
  */
 #include <stdlib.h>
 

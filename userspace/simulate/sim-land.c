@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The landing log in simulated time: its segments, and an index of the blocks that it has. A segment
- * is free as soon as it is full and has no entry; the kernel frees it with the next commit.
+ * The landing log in simulated time: its segments, and an index of the blocks that it has. A
+ * segment is free as soon as it is full and has no entry; the kernel frees it with the next commit.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim-engine.h"
 
-/* One position in so many is that of a header: as large as batches are under a load of some depth. */
+/* One position in so many is that of a header: so large are batches under a load of some depth. */
 #define HEADER_EVERY	8U
 
 bool sim_land_init(struct sim_engine *e)
