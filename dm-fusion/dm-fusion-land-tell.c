@@ -11,17 +11,17 @@
 #include "dm-fusion.h"
 
 /* A bit for each block of an extent that is in the log, from @block on. */
-static u64 fusion_logged_blocks(struct fusion_land *land, u32 lext, u32 block)
+static unsigned long fusion_logged_blocks(struct fusion_land *land, u32 lext, u32 block)
 {
-	const u32 end = min(land->blocks, block + 64);
+	const u32 end = min_t(u32, land->blocks, block + BITS_PER_LONG);
 	unsigned long flags;
-	u64 bits = 0;
+	unsigned long bits = 0;
 	u32 i;
 
 	spin_lock_irqsave(&land->lock, flags);
 	for (i = block; i < end; i++)
 		if (fusion_land_find(land, lext, i) != FUSION_LAND_NONE)
-			bits |= 1ULL << (i - block);
+			bits |= 1UL << (i - block);
 	spin_unlock_irqrestore(&land->lock, flags);
 	return bits;
 }
@@ -33,8 +33,8 @@ u32 fusion_land_logged(struct fusion *fs, u32 lext)
 
 	if (!fusion_land_has(land, lext))
 		return 0;
-	for (block = 0; block < land->blocks; block += 64)
-		nr += hweight64(fusion_logged_blocks(land, lext, block));
+	for (block = 0; block < land->blocks; block += BITS_PER_LONG)
+		nr += hweight_long(fusion_logged_blocks(land, lext, block));
 	return nr;
 }
 
@@ -42,15 +42,15 @@ unsigned int fusion_emit_logged(struct fusion *fs, u32 lext, char *result, unsig
 {
 	struct fusion_land *land = &fs->land;
 	u32 block, run = 0;
+	unsigned long bits = 0;
 	unsigned int sz = 0;
-	u64 bits = 0;
 
 	if (!fusion_land_has(land, lext))
 		return 0;
 	for (block = 0; block <= land->blocks; block++) {
-		if (!(block % 64))
+		if (!(block % BITS_PER_LONG))
 			bits = block < land->blocks ? fusion_logged_blocks(land, lext, block) : 0;
-		if (block < land->blocks && bits >> block % 64 & 1) {
+		if (block < land->blocks && bits >> block % BITS_PER_LONG & 1) {
 			run++;
 			continue;
 		}

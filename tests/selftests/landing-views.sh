@@ -167,6 +167,26 @@ test_list() {
 	json '.sets[0].landing_bytes' $((12 << 20))
 }
 
+# The log of a set that is named, another one, and none; and what is left for extents.
+test_predictions() {
+	landing_set 12M
+	good fusionctl simulate land --load uniform,read=0 --duration 5s --json
+	json '.landing_log | .bytes, .writes > 0, .drained_bytes > 0' $'12582912\ntrue\ntrue'
+	json '.usable_slots < .fast_slots - 48' true
+	good fusionctl simulate land --load uniform,read=0 --duration 5s
+	grep -qE "^log  +12M: [0-9.]+% of all I/Os were writes that got into it" "$TMP/out" ||
+		fail "no line: $(<"$TMP/out")"
+	good fusionctl simulate land --landing 4M --load uniform --duration 5s --json
+	json '.landing_log.bytes' $((4 << 20))
+	good fusionctl simulate land --landing 0 --load uniform --duration 5s --json
+	json '.landing_log' null
+	expect 2 "1K: is too small for a landing log; choose at least 1M, or 0 for none" \
+		fusionctl simulate land --landing 1K --load uniform
+	heat land 0 4 2
+	good fusionctl whatif land --json
+	json '.usable_slots <= .fast_slots - 48' true
+}
+
 test_without() {
 	a_set
 	good fusionctl list --json

@@ -119,11 +119,32 @@ test_open_set() {
 	valid 0 demote fusionctl demote data 0-19 --json
 	valid 0 promote fusionctl promote data 0-9 --json
 	valid 0 map fusionctl map data --json
-	valid 0 explain fusionctl explain data 4 --json
-	good fusionctl close data
-	valid 0 dump fusionctl dump data
-	same "blocks in the list" "$(jq -c '.landing.stale_list.runs' "$TMP/json")" \
-		'[{"extent":4,"block":0,"blocks":1}]'
+	valid 0 whatif fusionctl whatif data --json
+	put_direct /dev/mapper/data 5 $((550 * 262144)) 4096
+	valid 0 explain fusionctl explain data 0-599 --json
+	same "all there is" "$(jq '[.extents[] | .state, .member] |
+		contains(["open", "stable", "unmapped", "slow", "fast", null])' "$TMP/json")" true
+	valid 0 explain fusionctl explain data --sector 7 --json
+	valid 0 top fusionctl top data --once --json
+	# most of it was never written
+	valid 8 bench fusionctl bench honest /dev/mapper/data --quick --max-size 4M --json
+	valid 8 bench fusionctl bench mix /dev/mapper/data --quick --max-size 16M --json
+	valid 0 report fusionctl report data --over 2 --json
+	valid 0 report fusionctl report data --over 1 --anonymous --json
+	valid 1 doctor fusionctl doctor --json --root "$TMP"
+	valid 0 assemble fusionctl assemble --waiting --json
+	dmsetup suspend data
+	valid 0 status fusionctl status --json
+	valid 0 explain fusionctl explain data 3 --json
+	valid 0 top fusionctl top data --once 0.2 --json
+	valid 0 checkpoint fusionctl checkpoint --json
+	dmsetup resume data
+	gone fast
+	dd if=/dev/zero of=/dev/mapper/data bs=64k count=1 oflag=direct conv=fsync status=none || :
+	valid 0 status fusionctl status --json
+	valid 0 explain fusionctl explain data 0-99 --json
+	valid 0 top fusionctl top --once 0.2 --json
+	valid 0 report fusionctl report data --over 1 --json
 }
 
 test_bench() {
@@ -316,6 +337,14 @@ test_landing() {
 	valid 0 top fusionctl top data --once 0.2 --json
 	same "log" "$(jq .landing_log.logged_bytes "$TMP/json")" 4096
 	valid 0 map fusionctl map data --json
+	valid 0 explain fusionctl explain data 4 --json
+	valid 0 list fusionctl list --json
+	valid 0 report fusionctl report data --json --over 1
+	valid 0 simulate fusionctl simulate data --load uniform --duration 2s --json
+	good fusionctl close data
+	valid 0 dump fusionctl dump data
+	same "blocks in the list" "$(jq -c '.landing.stale_list.runs' "$TMP/json")" \
+		'[{"extent":4,"block":0,"blocks":1}]'
 }
 
 test_simulations() {

@@ -47,9 +47,9 @@ static struct json_object *stale_runs(const struct stale_blocks *list, u64 each)
 		first = list->block[i];
 		end = first;
 		/* one may be there twice */
-		for (; i < list->nr && list->block[i] <= end && list->block[i] / each == first / each;
-		     i++)
-			end = list->block[i] + 1;
+		while (i < list->nr && list->block[i] <= end &&
+		       list->block[i] / each == first / each)
+			end = list->block[i++] + 1;
 		one = json_object_new_object();
 		fus_json_add_u64(one, "extent", first / each);
 		fus_json_add_u64(one, "block", first % each);

@@ -21,8 +21,8 @@ int dump_json(const struct meta *meta, bool brief, struct json_object **out);
 /* dump-landing.c: what a record of the landing log has, */
 void dump_landing_record(struct json_object *o, const struct fusion_record *rec);
 /*
- * what all that are replayed make of it, and the stale list on the slow member; of a @brief one only
- * how many blocks that has. Put *out in any case.
+ * what all that are replayed make of it, and the stale list on the slow member; a @brief one has
+ * only how many blocks are in that. Put *out in any case.
  */
 int dump_landing(const struct meta *meta, const struct fusion_sb *sb, const struct meta_log *log,
 		 bool brief, struct json_object **out);

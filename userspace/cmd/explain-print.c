@@ -196,9 +196,9 @@ static void print_place(const struct explain_set *set, const struct explain_exte
 static void print_log(const struct explain_set *set, const struct explain_extent *e)
 {
 	if (e->logged)
-		printf("  log         %" PRIu32 " of %" PRIu64 " blocks are newer in the landing log: "
-		       "these are read from the fast member until they are drained\n", e->logged,
-		       set->extent_bytes / BLOCK_BYTES);
+		printf("  log         %" PRIu32 " of %" PRIu64 " blocks are newer in the landing "
+		       "log: these are read from the fast member until they are drained\n",
+		       e->logged, set->extent_bytes / BLOCK_BYTES);
 }
 
 static void print_heat(const struct explain_set *set, const struct explain_extent *e)

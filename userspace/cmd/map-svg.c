@@ -87,8 +87,9 @@ static void draw_log(FILE *f, const struct heat_map *map, unsigned int w, unsign
 
 	fprintf(f, "<text x=\"%d\" y=\"%u\" text-anchor=\"end\">log</text>\n"
 		"<rect x=\"%d\" y=\"%u\" width=\"%u\" height=\"%d\" fill=\"#2c2c2c\"/>"
-		"<rect x=\"%d\" y=\"%u\" width=\"%u\" height=\"%d\" fill=\"" LOG_COLOR "\"/>\n"
-		"<text x=\"%d\" y=\"%u\">landing log: %s; green line: blocks of it are there</text>\n",
+		"<rect x=\"%d\" y=\"%u\" width=\"%u\" height=\"%d\" fill=\"" LOG_COLOR
+		"\"/>\n<text x=\"%d\" y=\"%u\">landing log: %s; green line: blocks of it are "
+		"there</text>\n",
 		LEFT - 6, y + ROW - 5, LEFT, y, width, ROW - GAP, LEFT, y, used, ROW - GAP, LEFT,
 		y + 2 * ROW - 5, log_text(map, text));
 }

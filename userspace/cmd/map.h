@@ -27,7 +27,7 @@ struct heat_map {
 	unsigned int nr;
 	uint64_t hottest;	/* largest mean of all cells */
 	bool protects;		/* any extent is protected */
-	bool logs;		/* it has a landing log: the cells have @logged, and the next ones count */
+	bool logs;		/* it has a landing log: cells have @logged; and so the next ones */
 	uint64_t log_used, log_most;	/* fast slots that the log takes, and may take */
 	uint64_t log_blocks;		/* what is in it */
 	struct cell *cell;

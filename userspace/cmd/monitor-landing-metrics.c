@@ -36,8 +36,8 @@ static const struct metric {
 	bool asked;		/* the status line does not have it */
 	uint64_t (*value)(const struct view *v);
 } metrics[] = {
-	{ "fusion_landing_log_bytes", "gauge", "Room for the landing log on the fast member.", false,
-	  room },
+	{ "fusion_landing_log_bytes", "gauge", "Room for the landing log on the fast member.",
+	  false, room },
 	{ "fusion_landing_log_used_bytes", "gauge", "Of this room, what is in use.", false, used },
 	{ "fusion_landing_log_logged_bytes", "gauge",
 	  "Blocks in the landing log that the slow member does not have yet.", false, logged },
@@ -52,8 +52,8 @@ static const struct metric {
 	{ "fusion_landing_log_waited_writes_total", "counter",
 	  "Writes that have begun to wait for room in the landing log.", true, waited },
 	{ "fusion_landing_log_unlisted_seconds", "gauge",
-	  "Time for which the slow member's list of blocks in the landing log has been behind.", true,
-	  unlisted },
+	  "Time for which the slow member's list of blocks in the landing log has been behind.",
+	  true, unlisted },
 };
 
 static void look_at(const struct set *set, struct view *v)

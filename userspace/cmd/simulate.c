@@ -122,6 +122,7 @@ static int use_set(const struct args *a, struct sim_config *cfg, u32 *extent_sec
 		cfg->size[sb->role] = sb->self_sectors << 9;
 		cfg->size[!sb->role] = sb->peer_sectors << 9;
 		*extent_sectors = sb->extent_sectors;
+		cfg->landing_bytes = (u64)sb->landing_slots * sb->extent_sectors << 9;
 		for (int i = 0; i < FUSION_SETTINGS; i++)
 			if (fusion_sb_setting(sb, i, &value))
 				set_number(cfg, i, value);
@@ -197,6 +198,7 @@ static int get_config(const struct args *a, struct sim_config *cfg)
 	if (!extent_sectors)
 		extent_sectors = new_set_extent((cfg->size[FAST] + cfg->size[SLOW]) >> 9);
 	cfg->extent_bytes = extent_sectors << 9;
+	cfg->landing = a->opt[OPT_LANDING];
 	rc = get_many(a, cfg);
 	if (rc)
 		return rc;

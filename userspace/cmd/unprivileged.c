@@ -289,6 +289,7 @@ static void list_json(const struct seen *s)
 		json_object_object_del(one, "name");
 		json_object_object_add(one, "set", NULL);
 		fus_json_add_str(one, "open_as", m->name);
+		json_object_object_add(one, "landing_bytes", NULL);
 		json_object_array_add(sets, one);
 	}
 	for (const struct part *p = s->parts; p; p = p->next)

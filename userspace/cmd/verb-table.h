@@ -245,8 +245,8 @@
 	     .summary = "predict how the policy would treat a load",
 	     .example = "fusionctl simulate --fast 1T --slow 16T --load zipf:1.0,read=70,qd=16 "
 			"--svg zipf.svg",
-	     .opts = { O(FAST_SIZE), O(SLOW_SIZE), O(EXTENT_SIZE), O(LOAD), O(TRACE), O(QD),
-		       O(DURATION), O(FILL), O(SEED), O(SET), O(DISK), O(JSON), O(SVG) },
+	     .opts = { O(FAST_SIZE), O(SLOW_SIZE), O(EXTENT_SIZE), O(LANDING), O(LOAD), O(TRACE),
+		       O(QD), O(DURATION), O(FILL), O(SEED), O(SET), O(DISK), O(JSON), O(SVG) },
 	     .max = 32, .settings = SIMULATED_SETTINGS),
 
 	VERB(monitor, .words = "",

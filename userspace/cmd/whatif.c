@@ -63,7 +63,8 @@ static int get_curve(const char *name, struct whatif *w)
 	w->extent_bytes = set.st.extent_sectors << 9;
 	w->slots = set.st.total[FAST];
 	extents = set.st.extents;
-	reserve = min(set.st.reserve, w->slots);
+	/* the slots of a landing log have no extents */
+	reserve = min(set.st.reserve + set.st.log_most, w->slots);
 	fus_set_put(&set);
 	err = fus_dm_message(name, "histogram", &answer);
 	if (err)

@@ -68,7 +68,8 @@ extern const struct whatif_size {
  * @name: of the set
  * @extent_bytes: size of an extent
  * @slots: of the fast member
- * @usable: those that may be filled: all but the reserve, but not fewer than are in use
+ * @usable: those that may be filled: all but the reserve and the landing log, but not fewer than
+ *	are in use
  * @end: extents where a drawing ends: nothing is to be gained there any more
  * @curve: the curve
  */

@@ -61,8 +61,8 @@ enum health fus_landing_health(const char *name, const struct fusion_status *st,
 	if (log->retry_s)
 		found(&f, HEALTH_WARNING, text, "see dmesg, and smartctl --all of both disks; have "
 		      "a backup");
-	snprintf(text, sizeof(text), "the slow member rests or is busy, so for %s its list of blocks "
-		 "that are newer in the landing log has not been complete",
+	snprintf(text, sizeof(text), "the slow member rests or is busy, so for %s its list of "
+		 "blocks that are newer in the landing log has not been complete",
 		 fus_age_text(age, log->unlisted_s));
 	snprintf(remedy, sizeof(remedy), "run fusionctl drain %s, which wakes it", name);
 	if (log->unlisted_s > LONG_UNLISTED)

@@ -16,8 +16,8 @@ struct fusion_status;
 				"data there"
 
 /*
- * Call @each for each finding about the landing log of set @name that is no fault of the set itself,
- * which fus_set_health() has. Return: the worst.
+ * Call @each for each finding about the landing log of set @name that is no fault of the set
+ * itself, which fus_set_health() has. Return: the worst.
  */
 enum health fus_landing_health(const char *name, const struct fusion_status *st,
 			       const struct log_stats *log, health_fn each, void *ctx);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The answer to the message stats, "<key> <value>" lines, and what it says of the landing log. Needs
- * nothing else of fusionctl.
+ * The answer to the message stats, "<key> <value>" lines, and what it says of the landing log.
+ * Needs nothing else of fusionctl.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -28,8 +28,8 @@ static bool take_run(struct placement *p, const char *line, uint64_t extent)
 	uint64_t number, first, nr;
 	char end;
 
-	if (sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64 "%c", &number, &first, &nr, &end) != 3 ||
-	    number != extent || first >= all || nr > all - first)
+	if (sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64 "%c", &number, &first, &nr,
+		   &end) != 3 || number != extent || first >= all || nr > all - first)
 		return false;
 	memset(p->log.block + first, 1, nr);
 	return true;

@@ -17,7 +17,7 @@
 
 #define WINDOW	4096U	/* most that the message returns */
 
-/* "EXTENT fast|slow|- SLOT STATE HEAT AGE HOLD SECONDS VALID SHADOW REPLICA [fast|slow|- [LOGGED]]" */
+/* "EXTENT fast|slow|- SLOT STATE HEAT AGE HOLD SECONDS VALID SHADOW REPLICA [PIN [LOGGED]]" */
 static bool take_line(const char *line, uint64_t extent, struct placement_extent *e)
 {
 	char member[8], state[12], pin[8] = "-";

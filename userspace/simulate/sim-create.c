@@ -5,12 +5,13 @@
 #include "sim-engine.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "landing-size.h"
 #include "size.h"
 
 #define SOURCE_DEPTH	(SIM_MAX_DEPTH / SIM_MAX_LOADS)
 #define NR_POINTS	4000U
 /* Completions that wait in the heap: all I/Os, arrivals, pieces of an extent. */
-#define MAX_EVENTS	(SIM_MAX_DEPTH + 256U)
+#define MAX_EVENTS	(SIM_MAX_DEPTH + 256U + SIM_LAND_COPIES)
 
 /* -- the map ----------------------------------------------------------------------------- */
 
@@ -66,7 +67,7 @@ const char *sim_engine_check(const struct sim_engine *e)
 		else if (sim_slot_get(&seen[dev], slot) != slot)
 			why = "two extents have one slot";
 	}
-	held += e->nr_shadows;
+	held += e->nr_shadows + e->land.max;
 	taken = sb->nr_fast_slots - e->slots[FUSION_FAST].nr_free +
 		sb->nr_slow_slots - e->slots[FUSION_SLOW].nr_free;
 	if (!why && taken != mapped[FUSION_FAST] + mapped[FUSION_SLOW] + held)
@@ -75,10 +76,26 @@ const char *sim_engine_check(const struct sim_engine *e)
 		why = "more extents than slots";
 	sim_slots_exit(&seen[FUSION_FAST]);
 	sim_slots_exit(&seen[FUSION_SLOW]);
-	return why;
+	return why ?: sim_land_check(e);
 }
 
 /* -- life --------------------------------------------------------------------------------- */
+
+static int plan_landing(struct sim_engine *e)
+{
+	const struct sim_config *cfg = e->cfg;
+	struct fusion_misfit misfit;
+	u32 slots = cfg->landing_bytes / cfg->extent_bytes;
+	int rc = cfg->landing ? fus_landing_slots(cfg->landing, &e->sb, &slots) : 0;
+
+	e->result->land.slots = slots;
+	if (rc || !slots)
+		return rc;
+	if (fusion_sb_plan_landing(&e->sb, slots, &misfit))
+		return fus_fail(FC_USAGE, cfg->landing ?: "simulate", "%s; %s", misfit.what,
+				misfit.remedy);
+	return 0;
+}
 
 static int plan(struct sim_engine *e)
 {
@@ -86,11 +103,15 @@ static int plan(struct sim_engine *e)
 	struct sim_result *r = e->result;
 	struct fusion_misfit misfit;
 	u64 nr;
+	int rc;
 
 	if (fusion_sb_plan(&e->sb, cfg->size[FUSION_FAST] >> 9, cfg->size[FUSION_SLOW] >> 9,
 			   cfg->extent_bytes >> 9, &misfit))
 		return fus_fail(FC_USAGE, "simulate", "%s%s%s; see --extent-size", misfit.what,
 				misfit.remedy ? ": " : "", misfit.remedy ? misfit.remedy : "");
+	rc = plan_landing(e);
+	if (rc)
+		return rc;
 	e->reserve = cfg->reserve ? cfg->reserve : fusion_default_reserve(&e->sb);
 	nr = cfg->trace ? e->sb.nr_lexts : (u64)e->sb.nr_lexts * cfg->fill / 100;
 	e->nr_used = nr ? nr : 1;
@@ -107,7 +128,7 @@ static int plan(struct sim_engine *e)
 	r->reserve = e->reserve;
 	r->half_life = cfg->half_life ? cfg->half_life : fusion_default_half_life(&e->sb);
 	r->spare = e->sb.spare_fast;
-	r->usable = r->nr_fast - r->spare;
+	r->usable = r->nr_fast - r->spare - e->sb.landing_slots;
 	r->usable -= e->reserve < r->usable ? e->reserve : r->usable;
 	r->interval = (cfg->trace && !cfg->trace->timed ? cfg->trace->nr * (SIM_S / 100) :
 		       cfg->trace ? cfg->trace->record[cfg->trace->nr - 1].ns : cfg->duration) /
@@ -125,6 +146,8 @@ static bool create_map(struct sim_engine *e)
 	if (!e->map || !sim_slots_init(&e->slots[FUSION_FAST], sb->nr_fast_slots, 0) ||
 	    !sim_slots_init(&e->slots[FUSION_SLOW], sb->slow_first_slot + sb->nr_slow_slots,
 			    sb->slow_first_slot))
+		return false;
+	if (!sim_land_init(e))
 		return false;
 	plan_fill(e);
 	if (e->kind != SIM_FUSED)
@@ -180,6 +203,7 @@ struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind
 	e->alone = alone;
 	e->result = result;
 	e->hdd_at = SIM_NEVER;
+	e->land.timer = SIM_NEVER;
 	*rc = plan(e);
 	if (*rc) {
 		sim_engine_destroy(e);
@@ -207,6 +231,7 @@ void sim_engine_destroy(struct sim_engine *e)
 {
 	fusion_policy_destroy(e->policy);
 	sim_shadows_exit(e);
+	sim_land_exit(e);
 	free(e->mover.away);
 	free(e->left_s);
 	free(e->slot_since_s);

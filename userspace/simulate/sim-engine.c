@@ -43,7 +43,9 @@ static u32 next_event(struct sim_engine *e)
 void sim_submit(struct sim_engine *e, enum fusion_dev dev, u64 byte, u32 bytes, bool write,
 		u32 id)
 {
-	struct sim_cmd cmd = { .byte = byte, .bytes = bytes, .write = write, .id = id };
+	struct sim_cmd cmd = {
+		.byte = byte, .bytes = bytes, .write = write, .id = id, .sorted = id >= SIM_ID_LOG,
+	};
 	u64 at;
 
 	if (dev == FUSION_FAST) {
@@ -72,7 +74,7 @@ u32 sim_take_slot(struct sim_engine *e, enum fusion_dev dev, u32 lext)
 
 bool sim_is_idle(const struct sim_engine *e)
 {
-	return !e->nr_flying[0] && !e->nr_flying[1] && !e->nr_parked &&
+	return !e->nr_flying[0] && !e->nr_flying[1] && !e->nr_parked && !e->land.nr_waiting &&
 	       e->now - e->last_busy >= e->cfg->idle_ms * SIM_MS;
 }
 
@@ -112,8 +114,7 @@ static u32 first_write(struct sim_engine *e, u32 lext)
 	return e->map[lext];
 }
 
-/* To where it belongs now. */
-static void route(struct sim_engine *e, u32 id)
+void sim_route(struct sim_engine *e, u32 id)
 {
 	struct sim_io *io = &e->io[id];
 	u32 word;
@@ -139,6 +140,11 @@ static void route(struct sim_engine *e, u32 id)
 		e->map[io->lext] = word;
 		sim_shadow_drop(e, word);
 	}
+	if (fusion_word_dev(word) == FUSION_SLOW) {
+		if (sim_land_route(e, id))
+			return;
+		e->land.slow_used = e->now;
+	}
 	io->epoch = e->epoch;
 	io->dev = fusion_word_dev(word);
 	e->nr_flying[e->epoch]++;
@@ -155,10 +161,10 @@ void sim_unpark(struct sim_engine *e)
 	memcpy(id, e->parked, nr * sizeof(id[0]));
 	e->nr_parked = 0;
 	for (u32 i = 0; i < nr; i++)
-		route(e, id[i]);
+		sim_route(e, id[i]);
 }
 
-static void count(struct sim_engine *e, const struct sim_io *io)
+static void count(struct sim_engine *e, struct sim_io *io)
 {
 	struct sim_point *p = e->point;
 	unsigned int weight;
@@ -180,10 +186,13 @@ static void count(struct sim_engine *e, const struct sim_io *io)
 	p->hits += hit;
 	p->load_hits[io->load] += hit;
 	p->unmoved_hits += io->lext >= e->fill_fast[0] && io->lext < e->fill_fast[1];
-	if (!e->policy)
+	if (!e->policy && !e->land.max)
 		return;
 	weight = fusion_weigh(&e->streams, ((u64)io->lext * e->cfg->extent_bytes + io->offset) >> 9,
 			      io->bytes >> 9, FUSION_NORMAL);
+	io->stream = !weight;
+	if (!e->policy)
+		return;
 	if (weight)
 		fusion_policy_touch(e->policy, io->lext, weight);
 	else
@@ -201,7 +210,7 @@ static void start_io(struct sim_engine *e, struct sim_source *src, u64 since,
 	};
 	src->nr++;
 	count(e, &e->io[id]);
-	route(e, id);
+	sim_route(e, id);
 }
 
 static void draw_io(struct sim_engine *e, struct sim_source *src, u64 since)
@@ -282,6 +291,8 @@ static void complete(struct sim_engine *e, u32 id)
 	if (epoch != SIM_NO_EPOCH) {
 		e->nr_at[io->dev]--;
 		e->nr_done[io->dev]++;
+		if (io->dev == FUSION_SLOW)
+			e->land.slow_used = e->now;
 	}
 	if (epoch != SIM_NO_EPOCH && !--e->nr_flying[epoch] && epoch != e->epoch && e->policy)
 		sim_mover_drained(e);
@@ -332,6 +343,14 @@ static void start_sources(struct sim_engine *e)
 	}
 }
 
+static void moved_or_drained(struct sim_engine *e, u32 id)
+{
+	if (id >= SIM_ID_LOG)
+		sim_land_done(e, id);
+	else
+		sim_mover_done(e, id);
+}
+
 static int step(struct sim_engine *e)
 {
 	u32 id;
@@ -350,13 +369,15 @@ static int step(struct sim_engine *e)
 		else if (id < SIM_ID_MOVER)
 			arrive(e, &e->source[id % SIM_MAX_LOADS]);
 		else
-			sim_mover_done(e, id);
+			moved_or_drained(e, id);
 	} else if (e->hdd_at <= e->now) {
 		e->hdd_at = sim_hdd_done(&e->hdd, e->now, &id);
 		if (id < SIM_MAX_DEPTH)
 			complete(e, id);
 		else
-			sim_mover_done(e, id);
+			moved_or_drained(e, id);
+	} else if (e->land.timer <= e->now) {
+		sim_land_timer(e);
 	} else if (e->policy) {
 		sim_mover_timer(e);
 	}
@@ -371,6 +392,8 @@ static u64 next_time(const struct sim_engine *e)
 		t = e->heap[0].at;
 	if (e->hdd_at < t)
 		t = e->hdd_at;
+	if (e->land.timer < t)
+		t = e->land.timer;
 	if (e->policy && e->mover.step == SIM_WAITS && e->mover.at < t)
 		t = e->mover.at;
 	return t;
@@ -419,7 +442,8 @@ int sim_engine_run(struct sim_engine *e, u64 from, u64 until, u64 max_ios)
 	sim_point_add(&e->total, e->point);
 	e->result->total = e->total;
 	e->result->end = e->now;
-	e->result->hdd_busy = e->now > from ? (double)e->hdd.busy_ns / (e->now - from) : 0;
+	/* a command may be under way at the end */
+	e->result->hdd_busy = e->now > from ? fmin((double)e->hdd.busy_ns / (e->now - from), 1) : 0;
 	fus_progress_end();
 	if (e->kind != SIM_FUSED)
 		return 0;

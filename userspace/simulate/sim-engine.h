@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fusionctl simulate: inside of a simulated set, for sim-engine.c, sim-create.c, sim-phase.c and
- * sim-mover.c only.
+ * fusionctl simulate: inside of a simulated set, for sim-engine.c, sim-create.c, sim-phase.c,
+ * sim-mover.c and sim-land*.c only.
  */
 #ifndef SIM_ENGINE_H
 #define SIM_ENGINE_H
@@ -9,10 +9,12 @@
 #include <stdbool.h>
 
 #include "sim.h"
+#include "sim-land.h"
 
 /* Numbers of commands and events: I/Os below SIM_MAX_DEPTH, then these. */
 #define SIM_ID_ARRIVAL	0x10000U	/* + load; a multiple of SIM_MAX_LOADS */
 #define SIM_ID_MOVER	0x20000U	/* + what the mover makes of it */
+#define SIM_ID_LOG	0x40000U	/* + what the landing log makes of it */
 
 /* Hits of an extent that was on the fast member from the beginning: it is never called wasted. */
 #define SIM_ALWAYS_THERE	0x80000000U
@@ -26,6 +28,8 @@ struct sim_io {
 	u32 lext, offset, bytes;
 	u8 load;
 	bool write;
+	bool stream;		/* it is part of one, or large */
+	bool paced;		/* it has waited for room in the landing log */
 	u8 epoch;		/* 0, 1; SIM_NO_EPOCH: holds none */
 	u8 dev;			/* if it holds one */
 };
@@ -125,6 +129,7 @@ struct sim_engine {
 	struct sim_hdd hdd;
 	struct sim_ssd ssd;
 	struct sim_mover mover;
+	struct sim_land land;
 
 	struct sim_point *point;	/* the running one */
 	u64 point_end;
@@ -140,6 +145,8 @@ struct sim_engine {
 void sim_submit(struct sim_engine *e, enum fusion_dev dev, u64 byte, u32 bytes, bool write,
 		u32 id);
 void sim_event_at(struct sim_engine *e, u64 at, u32 id);
+/* Send an I/O to where it belongs now. */
+void sim_route(struct sim_engine *e, u32 id);
 /* A free slot for an extent, at home if it can be; SIM_NO_SLOT: there is none. */
 u32 sim_take_slot(struct sim_engine *e, enum fusion_dev dev, u32 lext);
 u64 sim_word_byte(const struct sim_engine *e, u32 word);

@@ -103,6 +103,7 @@ static unsigned int start_jobs(struct sim_engine *e)
 			job->new = get_slot(e, job->move.to, lext);
 			if (!fusion_word_mapped(job->new))
 				continue;
+			sim_land_evict(e, lext);
 			e->map[lext] = fusion_word_set_state(job->old, job->move.hold ?
 							     FUSION_LOCKED : FUSION_WATCHED);
 			m->nr_copies++;

@@ -8,7 +8,7 @@
 
 #include "json.h"
 #include "output.h"
-#include "sim.h"
+#include "sim-land.h"
 #include "size.h"
 #include "table.h"
 
@@ -169,6 +169,23 @@ static void print_models(const struct sim_config *cfg)
 	puts("");
 }
 
+static void print_landing(const struct sim_config *cfg, const struct sim_result *r)
+{
+	char size[SIZE_TEXT], drained[SIZE_TEXT];
+
+	if (!r->land.slots)
+		return;
+	printf("log      %s: %.1f%% of all I/Os were writes that got into it, %.1f%% reads of what "
+	       "was there; %s drained\n",
+	       fus_size_text(size, (u64)r->land.slots * cfg->extent_bytes),
+	       100 * ratio(r->land.landed, r->total.ios), 100 * ratio(r->land.reads, r->total.ios),
+	       fus_size_text(drained, r->land.drained * SIM_BLOCK));
+	if (r->land.waited)
+		printf("         %.1f%% of these writes waited for room, %.1f ms on average\n",
+		       100 * ratio(r->land.waited, r->land.landed),
+		       r->land.wait_ns / 1e6 / r->land.waited);
+}
+
 void sim_report_text(const struct sim_config *cfg, const struct sim_result *r)
 {
 	char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT], d[SIZE_TEXT], reserve[SIZE_TEXT];
@@ -203,6 +220,7 @@ void sim_report_text(const struct sim_config *cfg, const struct sim_result *r)
 	       "%.2f%% an hour\n", fus_size_text(a, r->copied_fast * extent),
 	       100 * ratio(copied_first(r), r->nr_fast), 100 * copied_later(r));
 	printf("slow     busy %.1f%% of the time\n", 100 * r->hdd_busy);
+	print_landing(cfg, r);
 	print_models(cfg);
 }
 
@@ -291,6 +309,22 @@ static struct json_object *points_json(const struct sim_result *r)
 	return list;
 }
 
+static struct json_object *landing_json(const struct sim_config *cfg, const struct sim_result *r)
+{
+	struct json_object *o;
+
+	if (!r->land.slots)
+		return NULL;
+	o = json_object_new_object();
+	fus_json_add_u64(o, "bytes", (u64)r->land.slots * cfg->extent_bytes);
+	fus_json_add_u64(o, "writes", r->land.landed);
+	fus_json_add_u64(o, "reads", r->land.reads);
+	fus_json_add_u64(o, "writes_delayed", r->land.waited);
+	add_double(o, "delay_seconds", r->land.wait_ns / 1e9);
+	fus_json_add_u64(o, "drained_bytes", r->land.drained * SIM_BLOCK);
+	return o;
+}
+
 void sim_report_json(const struct sim_config *cfg, const struct sim_result *r)
 {
 	struct json_object *o = fus_json_base(), *phases = json_object_new_array();
@@ -322,6 +356,7 @@ void sim_report_json(const struct sim_config *cfg, const struct sim_result *r)
 	fus_json_add_u64(o, "migration_bytes_to_converge", copied_first(r) * extent);
 	add_double(o, "migration_share_of_fast_per_hour_later", copied_later(r));
 	add_double(o, "slow_busy", r->hdd_busy);
+	json_object_object_add(o, "landing_log", landing_json(cfg, r));
 	json_object_object_add(o, "models", models_json(cfg));
 	for (unsigned int i = 0; i < r->nr_phases; i++)
 		json_object_array_add(phases, phase_json(cfg, &r->phase[i]));

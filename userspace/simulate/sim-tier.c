@@ -121,6 +121,9 @@ static u64 reach(const struct sim_hdd *hdd, const struct sim_cmd *cmd, u64 now)
 	seek = sqrt(hdd->track2 + hdd->slope * distance);
 	if (cmd->write)
 		seek += hdd->settle;
+	/* that is too much for commands of which several are on a track */
+	if (cmd->sorted && distance * hdd->ns_per_byte < hdd->rotation)
+		seek = 0;
 	angle = (now + seek) % hdd->rotation;
 	return seek + (cmd->angle >= angle ? 0 : hdd->rotation) + cmd->angle - angle;
 }

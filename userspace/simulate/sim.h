@@ -11,6 +11,7 @@
  * sim-engine.c	the set: foreground I/O, events; inside: sim-engine.h
  * sim-create.c	the same: its geometry, its first placement, and a check of its map
  * sim-phase.c	the same: what is counted, and how good a phase was
+ * sim-land*.c	the same: its landing log, see sim-land.h
  * sim-mover.c	the same: the migration engine, as in dm-fusion-mover.c
  * sim-oracle.c	the best fixed placement
  * sim-run.c	a simulation and the ones it is compared with
@@ -173,6 +174,7 @@ struct sim_cmd {
 	u64 since;
 	u64 angle;		/* position on the track where it begins, as time */
 	bool write;
+	bool sorted;		/* one of many that lie close together */
 };
 
 struct sim_hdd {
@@ -251,6 +253,9 @@ struct sim_config {
 	u32 duty;
 	u32 idle_ms;
 
+	const char *landing;	/* size of the landing log, as --landing has it; or NULL: */
+	u64 landing_bytes;	/* that of a set that was named */
+
 	bool check;		/* the map, at every interval: for tests */
 	bool compare;		/* run the members alone, too */
 	bool progress;
@@ -299,6 +304,12 @@ struct sim_result {
 	u64 resting;		/* on the fast member for a half-life, and not repaid by the end */
 	u32 half_life;		/* seconds */
 	u64 batches;
+	struct {
+		u32 slots;		/* of the landing log, or 0: there is none */
+		u64 landed, reads;	/* I/Os that it had */
+		u64 waited, wait_ns;	/* writes that waited for room, and for how long together */
+		u64 drained;		/* blocks */
+	} land;
 	double hdd_busy;	/* share of the time */
 	struct sim_rate fused, unmoved, alone[FUSION_NR_DEVS];
 };
