@@ -30,7 +30,7 @@ static u64 copied;
 
 u64 fusion_copies_pay(struct fusion *of)
 {
-	const u64 bytes = copied;
+	const u64 bytes = of == &fs ? copied : 0;
 
 	copied = 0;
 	return bytes;
