@@ -196,18 +196,17 @@ static void fusion_fill_copy(struct fusion_fill *f)
 {
 	struct bvec_iter iter;
 	struct bio_vec vec, part;
-	u32 at = 0;
+	u32 at = 0, left;
 
 	bio_for_each_segment(vec, f->user, iter) {
 		part = vec;
-		while (vec.bv_len) {
-			part.bv_len = min_t(u32, vec.bv_len,
+		for (left = vec.bv_len; left; left -= part.bv_len) {
+			part.bv_offset = vec.bv_offset + vec.bv_len - left;
+			part.bv_len = min_t(u32, left,
 					    FUSION_BLOCK_SIZE - at % FUSION_BLOCK_SIZE);
 			memcpy_to_bvec(&part, page_address(f->page[at / FUSION_BLOCK_SIZE]) +
 					      at % FUSION_BLOCK_SIZE);
 			at += part.bv_len;
-			part.bv_offset += part.bv_len;
-			vec.bv_len -= part.bv_len;
 		}
 	}
 }

@@ -74,11 +74,14 @@ static void forget_at(struct list *l, u32 pos)
 /* The hand finds positions, and blocks that have no copy get one there. */
 static void fill(struct list *l)
 {
-	u32 pos[8], steps = POSITIONS + PLACES, nr, i, lext, block;
+	u32 pos[8], steps = l->land.copies->nr_shelves * BLOCKS, nr, i, k, lext, block;
 
 	nr = fusion_copies_turn(&l->land, pos, 1 + draw(l, 8), &steps);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
+		for (k = 0; k < i; k++)
+			REQUIRE(pos[i] != pos[k]);
 		forget_at(l, pos[i]);
+	}
 	for (i = 0; i < nr; i++) {
 		REQUIRE_EQ(l->land.copies->shelf[pos[i] / BLOCKS], FUSION_SHELF_LENT);
 		lext = draw(l, LEXTS);
@@ -207,7 +210,6 @@ static void test_rounds(void)
 	fusion_copies_leave(&l.land, 2);
 	steps = POSITIONS;
 	REQUIRE_EQ(fusion_copies_turn(&l.land, &pos, 1, &steps), 0);
-	REQUIRE_EQ(steps, 0);
 	end(&l);
 }
 
