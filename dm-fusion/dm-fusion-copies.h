@@ -209,6 +209,12 @@ struct fusion_copies {
 	struct workqueue_struct *wq;
 };
 
+/* -- dm-fusion-land-index.c; land.lock is held ------------------------------------------------ */
+
+/* The hash alone: the entry at @pos has a key, and comes into the index, or is to leave it. */
+void fusion_land_link(struct fusion_land *land, u32 pos);
+void fusion_land_unlink(struct fusion_land *land, u32 pos);
+
 /* -- dm-fusion-copies-index.c: pure code; land.lock is held ----------------------------------- */
 
 /* Allocate @land->copies. Return: 0 or -ENOMEM; fusion_copies_index_exit() must follow. */

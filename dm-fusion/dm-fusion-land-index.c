@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "dm-fusion-copies.h"
 #include "dm-fusion-land-view.h"
 
 int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts)
