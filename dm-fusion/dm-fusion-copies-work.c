@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: copies of what was read are written, and the places that they lie in are lent and given
- * back. All of it is one work, so nothing of it happens at once. It waits for the fast member and
- * the gate.
+ * dm-fusion: copies of what was read are written, and the places that they lie in are lent and
+ * given back. All of it is one work, so nothing of it happens at once. It waits for the fast member
+ * and the gate.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>

@@ -4,8 +4,8 @@
  *
  * For each position, which is a block of a segment, there are 16 bytes and five bits, whether it is
  * in use or not: 0.4 % of what the log takes. Beside that, there is a bit for each extent, and what
- * dm-fusion-land-extent.c has. Copies of what was read (dm-fusion-copies.h) are in the same hash, at
- * positions that the log does not use, and with keys of their own.
+ * dm-fusion-land-extent.c has. Copies of what was read (dm-fusion-copies.h) are in the same hash,
+ * at positions that the log does not use, and with keys of their own.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>

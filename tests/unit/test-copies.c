@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The index of copies of what was read: the same as a list of what is where, and as small as promised. */
+/* The index of copies of what was read: the same as a list, and as small as promised. */
 #include <errno.h>
 
 #include "dm-fusion-copies.h"
