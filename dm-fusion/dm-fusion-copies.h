@@ -257,8 +257,8 @@ bool fusion_copies_roomy(const struct fusion_land *land);
 
 /*
  * Move the hand on by up to *@steps positions that are lent, until @nr are found to write to;
- * copies there are out of the index. With more steps than such positions, some would be found twice.
- * Return: how many.
+ * copies there are out of the index. With more steps than such positions, some would be found
+ * twice. Return: how many.
  */
 u32 fusion_copies_turn(struct fusion_land *land, u32 *pos, u32 nr, u32 *steps);
 

@@ -20,7 +20,7 @@ struct fusion_open;
 /* Per bio. */
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
-	u32 lext;			/* if @whole: next extent to unmap; its own, or of the fill */
+	u32 lext;			/* if @whole: next one to unmap; its own; or of the fill */
 	u32 errors;			/* if it waits: the count of errors when the wait began */
 	u64 start;			/* if @over: number of the next position of the log then */
 	u16 first;			/* sectors in the extent, of an OPEN write or if @over */
