@@ -45,7 +45,8 @@ void fusion_budget_refill(struct fusion *fs, u64 now_ms)
 	fs->mover.budget_ms = now_ms;
 	/* A GB a day is 625 bytes in 54 ms. */
 	if (gb)
-		left = clamp_t(s64, fs->mover.budget + (s64)div_u64(gb * 625ULL * passed, 54) - spent,
+		left = clamp_t(s64, fs->mover.budget - spent +
+			       (s64)div_u64(gb * 625ULL * passed, 54),
 			       -fusion_budget_day(gb), fusion_budget_hour(gb));
 	WRITE_ONCE(fs->mover.budget, left);
 }

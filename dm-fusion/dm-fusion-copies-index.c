@@ -168,12 +168,13 @@ u32 fusion_copies_turn(struct fusion_land *land, u32 *pos, u32 nr, u32 *steps)
 	struct fusion_copies *c = land->copies;
 	u32 found = 0, at;
 
-	for (; *steps && found < nr; --*steps) {
+	while (*steps && found < nr && c->nr_shelves) {
 		if (c->block == land->blocks || c->shelf[c->place] != FUSION_SHELF_LENT) {
 			c->place = (c->place + 1) % land->max;
 			c->block = 0;
 			continue;
 		}
+		--*steps;
 		at = c->place * land->blocks + c->block++;
 		if (land->entry[at].flags & FUSION_COPY_ROUNDS) {
 			land->entry[at].flags--;

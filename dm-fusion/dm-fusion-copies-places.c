@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: places that copies of what was read have to leave, as the landing log comes near to them,
- * or others lack slots. dm-fusion-copies-work.c has them done with then.
+ * dm-fusion: places that copies of what was read have to leave, as the landing log comes near to
+ * them, or others lack slots. dm-fusion-copies-work.c has them done with then.
  */
 #include "dm-fusion.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dm-fusion: copies of what was read are written, and the places that they lie in are lent and given
- * back. All of it is one work, so nothing of it happens at once. It waits for the fast member and
- * the gate.
+ * dm-fusion: copies of what was read are written, and the places that they lie in are lent and
+ * given back. All of it is one work, so nothing of it happens at once. It waits for the fast member
+ * and the gate.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -169,14 +169,16 @@ static u32 fusion_copies_find_room(struct fusion *fs, u32 nr)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_copies *c = land->copies;
-	u32 left = land->max * land->blocks, found = 0, steps;
+	const u32 shelves = READ_ONCE(c->nr_shelves);
+	u32 left = shelves * land->blocks, found = 0, steps;
 
-	/* the hand passes by each position once */
+	/* The hand passes by each position once: not so any more if one of the places was left. */
 	while (left && found < nr) {
 		steps = min(left, STEPS);
 		left -= steps;
 		spin_lock_irq(&land->lock);
-		found += fusion_copies_turn(land, c->pos + found, nr - found, &steps);
+		if (c->nr_shelves == shelves)
+			found += fusion_copies_turn(land, c->pos + found, nr - found, &steps);
 		spin_unlock_irq(&land->lock);
 		cond_resched();
 	}

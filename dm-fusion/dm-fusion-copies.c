@@ -57,12 +57,19 @@ static void fusion_copies_save(struct fusion_io *io, const struct bvec_iter *ite
 	io->nr = iter->bi_bvec_done >> 16;
 }
 
-static void fusion_copies_restore(const struct fusion_io *io, struct bvec_iter *iter)
+/* That is about to happen. It was taken: too late to say that it would block. */
+static void fusion_copies_restore(const struct fusion_io *io, struct bio *bio)
 {
+	struct bvec_iter *iter = &bio->bi_iter;
+
 	iter->bi_sector = io->start;
 	iter->bi_size = io->lext;
 	iter->bi_idx = io->errors;
-	iter->bi_bvec_done = io->first | io->nr << 16;
+	iter->bi_bvec_done = io->first | (u32)io->nr << 16;
+	bio->bi_status = BLK_STS_OK;
+	bio->bi_opf &= ~REQ_NOWAIT;
+	/* one that was chained has none left */
+	atomic_set(&bio->__bi_remaining, 1);
 }
 
 /* A bio that all blocks of have copies; one that is cut reads the first of these. */
@@ -196,18 +203,17 @@ static void fusion_fill_copy(struct fusion_fill *f)
 {
 	struct bvec_iter iter;
 	struct bio_vec vec, part;
-	u32 at = 0;
+	u32 at = 0, left;
 
 	bio_for_each_segment(vec, f->user, iter) {
 		part = vec;
-		while (vec.bv_len) {
-			part.bv_len = min_t(u32, vec.bv_len,
+		for (left = vec.bv_len; left; left -= part.bv_len) {
+			part.bv_offset = vec.bv_offset + vec.bv_len - left;
+			part.bv_len = min_t(u32, left,
 					    FUSION_BLOCK_SIZE - at % FUSION_BLOCK_SIZE);
 			memcpy_to_bvec(&part, page_address(f->page[at / FUSION_BLOCK_SIZE]) +
 					      at % FUSION_BLOCK_SIZE);
 			at += part.bv_len;
-			part.bv_offset += part.bv_len;
-			vec.bv_len -= part.bv_len;
 		}
 	}
 }
@@ -284,7 +290,7 @@ bool fusion_copies_read(struct fusion *fs, struct bio *bio, blk_status_t error)
 
 	io->copied = false;
 	if (failed) {
-		fusion_copies_restore(io, &bio->bi_iter);
+		fusion_copies_restore(io, bio);
 		b = fusion_copies_blocks(fs, bio);
 	}
 	spin_lock_irqsave(&fs->land.lock, flags);

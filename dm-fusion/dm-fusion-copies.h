@@ -5,11 +5,12 @@
  *
  * What gets a copy. A read of at most 16 KiB, of whole blocks, that is no part of a stream and that
  * only the slow member can serve. While there is room, each such read does; otherwise the second
- * one: @ghost has traces of blocks that were read. It reads into pages of a struct fusion_fill, from
- * which the bio gets its data. So what a program does to its buffer meanwhile is in no copy. There
- * are FUSION_FILLS of these; without a free one the read is as any other. The work writes them in
- * batches, one position behind the other, and then the index has them. Where there is no room, the
- * hand of a clock passes by, which gives each copy as many more rounds as it was used, up to three.
+ * one: @ghost has traces of blocks that were read. It reads into pages of a struct fusion_fill,
+ * from which the bio gets its data. So what a program does to its buffer meanwhile is in no copy.
+ * There are FUSION_FILLS of these; without a free one the read is as any other. The work writes
+ * them in batches, one position behind the other, and then the index has them. Where there is no
+ * room, the hand of a clock passes by, which gives each copy as many more rounds as it was used, up
+ * to three.
  *
  * What is on disk. Nothing: the index in memory is all that knows copies. It is that of the landing
  * log, with another key: FUSION_COPY_KEY beside the number of the block. An entry belongs to a
@@ -19,32 +20,32 @@
  * Where they lie. A place is lent to copies (@shelf) if its segment has no batch yet, nor will have
  * one soon: it is open, and more than FUSION_COPY_AHEAD segments ahead of the log; or it has no
  * segment, and one of the slots that fusion_spares() keeps for the log. Such slots are counted in
- * land->nr_lent, and a commit that opens a segment takes one of them with all that is in it. A place
- * that the log comes near to is left: from that moment on, under land.lock, no read finds copies in
- * it. The work takes them out of the index, and waits until reads and writes of copies that were
- * under way have ended. Until then, fusion_land_place_of() does not find the segment: small writes
- * go past the log, or wait, as if it was not open yet. The same waits for readers of a copy come
- * before a position is written to again: @users counts them, in two ages, of which the older one
- * runs empty. That is what the epochs do for all bios, but here only those of copies count, so it
- * takes no longer than the fast member needs.
+ * land->nr_lent, and a commit that opens a segment takes one of them with all that is in it. A
+ * place that the log comes near to is left: from that moment on, under land.lock, no read finds
+ * copies in it. The work takes them out of the index, and waits until reads and writes of copies
+ * that were under way have ended. Until then, fusion_land_place_of() does not find the segment:
+ * small writes go past the log, or wait, as if it was not open yet. The same waits for readers of a
+ * copy come before a position is written to again: @users counts them, in two ages, of which the
+ * older one runs empty. That is what the epochs do for all bios, but here only those of copies
+ * count, so it takes no longer than the fast member needs.
  *
  * INV24 A copy that the index has, has the content of its block on the slow member. So:
  *
  *	a copy is entered only if no write, no discard and no log entry of its block was under way
- *	when its read was sent, or has begun since. A fill counts from before its read is sent; all of
- *	these take land.lock when they begin, and take the copies of their blocks out of the index
- *	and the blocks out of the fills (fusion_copies_kill()). Writes past the log are counted by
- *	extent, in @extent, until they have ended, before they are acknowledged; blocks on their way
- *	into the log are in land->flight, and then in its index. No block has both a copy and an
- *	entry of the log;
+ *	when its read was sent, or has begun since. A fill counts from before its read is sent; all
+ *	of these take land.lock when they begin, and take the copies of their blocks out of the
+ *	index and the blocks out of the fills (fusion_copies_kill()). Writes past the log are
+ *	counted by extent, in @group, until they have ended, before they are acknowledged; blocks
+ *	on their way into the log are in land->flight, and then in its index. No block has both a
+ *	copy and an entry of the log;
  *
  *	an extent with copies or fills is STABLE, WATCHED or LOCKED on the slow member. Who changes
  *	its word otherwise does fusion_copies_forget() behind that, in the same section of fs->lock,
  *	and who looks for a copy, or begins a fill, looks at the word again under land.lock. A move
  *	on the slow member keeps them: what they have is the same there;
  *
- *	a position is written to only when its copy was out of the index, and no read of it under way;
- *	and nothing is written to the slots without a lease: fusion_gate_sure().
+ *	a position is written to only when its copy was out of the index, and no read of it under
+ *	way; and nothing is written to the slots without a lease: fusion_gate_sure().
  *
  * Errors. A read of a copy that fails is sent to the slow member, and the copy is gone. A write of
  * copies that fails is forgotten, and no copies are made for a while. Copies are part of the write
@@ -209,7 +210,13 @@ struct fusion_copies {
 	struct workqueue_struct *wq;
 };
 
-/* -- dm-fusion-copies-index.c: pure code; land.lock is held ----------------------------------- */
+/* -- dm-fusion-land-index.c; land.lock is held ------------------------------------------------ */
+
+/* The hash alone: the entry at @pos has a key, and comes into the index, or is to leave it. */
+void fusion_land_link(struct fusion_land *land, u32 pos);
+void fusion_land_unlink(struct fusion_land *land, u32 pos);
+
+/* -- dm-fusion-copies-index.c: pure code; land.lock is held ---------------------------- */
 
 /* Allocate @land->copies. Return: 0 or -ENOMEM; fusion_copies_index_exit() must follow. */
 int fusion_copies_index_init(struct fusion_land *land);
@@ -249,8 +256,9 @@ bool fusion_copies_seen(struct fusion_land *land, u32 lext, u32 block);
 bool fusion_copies_roomy(const struct fusion_land *land);
 
 /*
- * Move the hand on by up to @steps positions, until @nr are found to write to; copies there are
- * out of the index. Return: how many.
+ * Move the hand on by up to *@steps positions that are lent, until @nr are found to write to;
+ * copies there are out of the index. With more steps than such positions, some would be found
+ * twice. Return: how many.
  */
 u32 fusion_copies_turn(struct fusion_land *land, u32 *pos, u32 nr, u32 *steps);
 
@@ -264,7 +272,7 @@ void fusion_copies_clear(struct fusion_land *land, u32 place, u32 block, u32 nr)
 /* Nothing uses it any more. */
 void fusion_copies_give_back(struct fusion_land *land, u32 place);
 
-/* -- dm-fusion-copies-places.c ------------------------------------------------------------------- */
+/* -- dm-fusion-copies-places.c --------------------------------------------------------- */
 
 /* The log gets on, or segments have been opened. land.lock held. */
 void fusion_copies_retreat(struct fusion *fs);
@@ -281,7 +289,7 @@ bool fusion_copies_yield(struct fusion *fs);
 /* What copies have written since the last call, in bytes. Context: process, no lock. */
 u64 fusion_copies_pay(struct fusion *fs);
 
-/* -- dm-fusion-copies.c: reads and writes of users -------------------------------------------- */
+/* -- dm-fusion-copies.c: reads and writes of users ------------------------------------- */
 
 /*
  * A read that only the slow member can serve, with @word, looks for copies. Return: FUSION_LOGGED
@@ -300,7 +308,7 @@ bool fusion_copies_read(struct fusion *fs, struct bio *bio, blk_status_t error);
 void fusion_copies_write(struct fusion *fs, struct bio *bio);
 void fusion_copies_written(struct fusion *fs, struct fusion_io *io);
 
-/* -- dm-fusion-copies-work.c --------------------------------------------------------------------- */
+/* -- dm-fusion-copies-work.c ----------------------------------------------------------- */
 
 /* Return: 0 or -ENOMEM; fusion_copies_exit() must follow in any case. */
 int fusion_copies_init(struct fusion *fs);

@@ -439,17 +439,6 @@ static __always_inline void fusion_end_slot(struct fusion *fs, struct fusion_io 
 	fusion_leave(fs, io);
 }
 
-/* A read of copies that has failed goes to the slow member. */
-static int fusion_end_uncopied(struct fusion *fs, struct bio *bio)
-{
-	bio->bi_status = BLK_STS_OK;
-	atomic_set(&bio->__bi_remaining, 1);
-	/* it was taken: too late to say that it would block */
-	bio->bi_opf &= ~REQ_NOWAIT;
-	fusion_defer_bio(fs, bio);
-	return DM_ENDIO_INCOMPLETE;
-}
-
 /*
  * The same of a write over entries of the landing log, or one that waits for a commit, or that is
  * counted; or of a read of copies.
@@ -465,8 +454,10 @@ static noinline int fusion_end_noted(struct fusion *fs, struct fusion_io *io, st
 	if (io->counted)
 		fusion_copies_written(fs, io);
 	fusion_end_slot(fs, io, bio, error);
-	if (again)
-		return fusion_end_uncopied(fs, bio);
+	if (again) {
+		fusion_defer_bio(fs, bio);
+		return DM_ENDIO_INCOMPLETE;
+	}
 	if (!io->fua)
 		return DM_ENDIO_DONE;
 	io->fua = false;

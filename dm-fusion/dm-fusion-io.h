@@ -20,8 +20,7 @@ struct fusion_open;
 /* Per bio. */
 struct fusion_io {
 	struct fusion_open *open;	/* OPEN extent written to */
-	u32 lext;			/* if @whole: next extent to unmap; if @over or @counted: its
-					 * extent; with FUSION_FILL: number of the fill */
+	u32 lext;			/* if @whole: next one to unmap; its own; or of the fill */
 	u32 errors;			/* if it waits: the count of errors when the wait began */
 	u64 start;			/* if @over: number of the next position of the log then */
 	u16 first;			/* sectors in the extent, of an OPEN write or if @over */
@@ -66,8 +65,7 @@ struct fusion_worker {
 /* What to do with a read or write. */
 enum fusion_verdict {
 	FUSION_SUBMIT,		/* pinned: goes to the slot of the word */
-	FUSION_LOGGED,		/* pinned: a read that goes to a position in the landing log, or
-				 * to copies there */
+	FUSION_LOGGED,		/* pinned: a read that goes to a position in the landing log */
 	FUSION_FILL,		/* pinned: a read that gets copies */
 	FUSION_PIECES,		/* pinned: a read of which some blocks are in the landing log */
 	FUSION_LAND,		/* pinned: a write that has a place in the landing log */

@@ -85,8 +85,8 @@ static inline struct fusion_land_batch *fusion_land_nth(const struct fusion_land
 }
 
 /*
- * The place of a segment the log gets to, if it is durably open, and has no copies of what was read;
- * or FUSION_LAND_NONE.
+ * The place of a segment the log gets to, if it is durably open, and has no copies of what was
+ * read; or FUSION_LAND_NONE.
  */
 static inline u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
 {

@@ -90,8 +90,8 @@ bool fusion_land_runs_short(const struct fusion *fs)
 }
 
 /*
- * A place that is free, and a slot for it. One of those that copies have comes last, as they have to
- * leave it before it is used. Both locks held. Return: the place, or FUSION_LAND_NONE.
+ * A place that is free, and a slot for it. One of those that copies have comes last, as they have
+ * to leave it before it is used. Both locks held. Return: the place, or FUSION_LAND_NONE.
  */
 static u32 fusion_land_free_place(struct fusion *fs, u32 *slot)
 {

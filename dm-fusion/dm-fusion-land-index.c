@@ -4,8 +4,8 @@
  *
  * For each position, which is a block of a segment, there are 16 bytes and five bits, whether it is
  * in use or not: 0.4 % of what the log takes. Beside that, there is a bit for each extent, and what
- * dm-fusion-land-extent.c has. Copies of what was read (dm-fusion-copies.h) are in the same hash, at
- * positions that the log does not use, and with keys of their own.
+ * dm-fusion-land-extent.c has. Copies of what was read (dm-fusion-copies.h) are in the same hash,
+ * at positions that the log does not use, and with keys of their own.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "dm-fusion-copies.h"
 #include "dm-fusion-land-view.h"
 
 int fusion_land_init(struct fusion_land *land, u32 max, u32 blocks, u32 nr_lexts)

@@ -72,6 +72,7 @@ static u64 fusion_land_retry_s(const struct fusion_land *land)
 unsigned int fusion_emit_land(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	const struct fusion_land *land = &fs->land;
+	const struct fusion_copies *c = land->copies;
 	unsigned int sz = 0;
 
 	if (!land->max)
@@ -84,5 +85,12 @@ unsigned int fusion_emit_land(struct fusion *fs, char *result, unsigned int maxl
 	DMEMIT("log_waited %llu\n", READ_ONCE(land->pace.nr_waited));
 	DMEMIT("log_retry %llu\n", fusion_land_retry_s(land));
 	DMEMIT("log_unlisted %llu\n", fusion_stale_unlisted_s(fs->stale));
+	DMEMIT("copies %u\n", READ_ONCE(c->nr));
+	DMEMIT("copies_read %llu\n", READ_ONCE(c->hits));
+	DMEMIT("copies_made %llu\n", READ_ONCE(c->made));
+	DMEMIT("copies_outdated %llu\n", READ_ONCE(c->killed));
+	DMEMIT("copies_evicted %llu\n", READ_ONCE(c->evicted));
+	DMEMIT("copies_taken_back %llu\n", READ_ONCE(c->retaken));
+	DMEMIT("copies_failed %llu\n", READ_ONCE(c->failed));
 	return sz;
 }

@@ -370,10 +370,6 @@ static inline bool fusion_land_bit(const struct fusion_land *land, const u8 *bit
 /* Enter a block, which the index does not have, at a position that has none. */
 void fusion_land_insert(struct fusion_land *land, u32 pos, u32 lext, u32 block);
 
-/* The hash alone: the entry at @pos has a key, and comes into the index, or is to leave it. */
-void fusion_land_link(struct fusion_land *land, u32 pos);
-void fusion_land_unlink(struct fusion_land *land, u32 pos);
-
 /* A block of an extent is on its way to a position that has no entry. */
 void fusion_land_begin(struct fusion_land *land, u32 pos, u32 lext, u32 block);
 

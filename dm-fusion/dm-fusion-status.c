@@ -51,7 +51,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	u32 away, blank, left, unread, shadows;
 	u32 protected, fast, lost, partly, metadata, metadata_fast;
 	unsigned int sz = 0;
-	u32 logged, segments;
+	u32 logged, segments, spares;
 	bool homing, pointed;
 	u64 age, point_age;
 
@@ -60,7 +60,8 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	homing = h->on;
 	away = h->away;
 	blank = h->blank;
-	free_fast = fusion_slots_free(fs, FUSION_FAST);
+	/* what copies have may be had at any time */
+	free_fast = fusion_slots_free(fs, FUSION_FAST) + fs->land.nr_lent;
 	free_slow = fusion_slots_free(fs, FUSION_SLOW) + fusion_slots_held(fs);
 	mapped = fs->nr_mapped;
 	open = fs->opens.nr;
@@ -79,6 +80,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	point_age = fusion_point_age(fs);
 	logged = fs->land.max ? READ_ONCE(fs->land.nr_live) : 0;
 	segments = fs->land.nr;
+	spares = fusion_spares(fs, FUSION_FAST) + fs->land.nr_lent;
 	spin_unlock_irq(&fs->lock);
 
 	DMEMIT("%u %s %u %u/%u %u/%u %u/%u %u/%u", STATUS_VERSION,
@@ -96,7 +98,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	       fs->mover.promotions, fs->mover.demotions, fs->mover.cancelled, in_flight, open,
 	       quarantined,
 	       fs->commit.commits, fs->commit.checkpoints, fs->flush.slow_flushes,
-	       fusion_beside_spares(fs, FUSION_FAST, free_fast), fusion_reserve(fs));
+	       free_fast - min(free_fast, spares), fusion_reserve(fs));
 	DMEMIT(" %s %u %llu %llu %llu %u/%u", fusion_replica_state(fs), dirty, age,
 	       fusion_count_errors(fs, FUSION_FAST), fusion_count_errors(fs, FUSION_SLOW),
 	       fenced, fence);
@@ -119,6 +121,9 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 		DMEMIT(" log %u %u/%u %llu %s", logged, segments, fs->land.max,
 		       READ_ONCE(fs->land.nr_drained),
 		       fusion_land_state(&fs->land));
+	if (fs->land.max)
+		DMEMIT(" copies %u %llu %llu", READ_ONCE(fs->land.copies->nr),
+		       READ_ONCE(fs->land.copies->hits), READ_ONCE(fs->land.copies->made));
 	if (!fusion_sb_has_old(&fs->sb))
 		return;
 	spin_lock_irq(&fs->lock);

@@ -41,7 +41,8 @@ static void check_copy(const struct fusion *fs, u32 pos)
 		sim_fail("INV24: extent %u has copies, and the word %x", e->lext, word);
 	if (fusion_land_find(land, e->lext, block) != FUSION_LAND_NONE ||
 	    fusion_land_flies(land, e->lext, block, block + 1))
-		sim_fail("INV24: block %u of extent %u has a copy, and is in the log", block, e->lext);
+		sim_fail("INV24: block %u of extent %u has a copy, and is in the log", block,
+			 e->lext);
 }
 
 /* What is lent is nobody else's, and the log has not got there. */

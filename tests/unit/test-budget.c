@@ -25,6 +25,17 @@ void sim_preempt(void)
 static struct fusion fs;
 static u64 now;
 
+/* What copies of what is read have written, and have not told yet. */
+static u64 copied;
+
+u64 fusion_copies_pay(struct fusion *of)
+{
+	const u64 bytes = of == &fs ? copied : 0;
+
+	copied = 0;
+	return bytes;
+}
+
 static void set_budget(u32 gb_a_day)
 {
 	fs.opt.write_budget = gb_a_day;
@@ -235,6 +246,29 @@ static void test_any(void)
 	}
 }
 
+/* Copies of what is read count as well, and stop first. */
+static void test_copies(void)
+{
+	start(24);
+	REQUIRE(fusion_budget_copies(&fs, 0));
+	REQUIRE(!fusion_budget_copies(&fs, GB * 3 / 4));
+	copied = GB / 2;
+	pass(0);
+	REQUIRE_EQ(fusion_budget_left(&fs), GB / 2);
+	REQUIRE(fusion_budget_copies(&fs, GB / 8));
+	copied = GB / 4;
+	pass(0);
+	REQUIRE(!fusion_budget_copies(&fs, 0));
+	REQUIRE(fusion_budget_extents(&fs) > 0);
+	/* without a budget nobody counts, and nothing of that is left when there is one */
+	set_budget(0);
+	copied = 100 * GB;
+	pass(MINUTE);
+	REQUIRE(fusion_budget_copies(&fs, 100 * GB));
+	set_budget(24);
+	REQUIRE_EQ(fusion_budget_left(&fs), GB);
+}
+
 static const struct unit_test tests[] = {
 	{ "budget: none", test_none },
 	{ "budget: an hour's worth to begin with", test_begins },
@@ -243,6 +277,7 @@ static const struct unit_test tests[] = {
 	{ "budget: an hour's worth can be saved up", test_saved_up },
 	{ "budget: a day's worth can be owed", test_debt },
 	{ "budget: changed", test_changed },
+	{ "budget: copies of what is read", test_copies },
 	{ "budget: anything", test_any },
 };
 

@@ -217,6 +217,12 @@ static void test_end(void)
 	REQUIRE(!st.log_stopped);
 	snprintf(line, sizeof(line), "%s log 40 3/3 5 off", begin);
 	REQUIRE(!fus_parse_status(line, &st) && st.log_off && !st.log_stopped);
+	REQUIRE_EQ(st.copies, 0);
+	snprintf(line, sizeof(line), "%s log 40 2/3 5 ok copies 7 8 9 old fast 8:1 4 5 0", begin);
+	REQUIRE(!fus_parse_status(line, &st));
+	REQUIRE(st.copies == 7 && st.copies_read == 8 && st.copies_made == 9 && st.old.left == 4);
+	snprintf(line, sizeof(line), "%s log 40 2/3 5 ok copies 7 8", begin);
+	REQUIRE(fus_parse_status(line, &st));
 	snprintf(line, sizeof(line), "%s log 40 3/3 5 stopped", begin);
 	REQUIRE(!fus_parse_status(line, &st) && st.log_stopped);
 }

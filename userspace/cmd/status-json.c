@@ -72,6 +72,9 @@ static struct json_object *log_json(const struct fusion_status *st)
 	fus_json_add_u64(o, "segments", st->log_segments);
 	fus_json_add_u64(o, "most", st->log_most);
 	fus_json_add_u64(o, "drained", st->log_drained);
+	fus_json_add_u64(o, "copies", st->copies);
+	fus_json_add_u64(o, "copies_read", st->copies_read);
+	fus_json_add_u64(o, "copies_made", st->copies_made);
 	fus_json_add_str(o, "state", fus_landing_state(st));
 	return o;
 }

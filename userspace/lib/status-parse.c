@@ -132,6 +132,19 @@ static const char *parse_log(const char **p, struct fusion_status *st)
 	return NULL;
 }
 
+/* The same: copies of what is read, which are in slots that the log does not use. */
+static const char *parse_copies(const char **p, struct fusion_status *st)
+{
+	char word[16];
+
+	*p += strspn(*p, " ");
+	if (strncmp(*p, "copies ", strlen("copies ")))
+		return NULL;
+	next_word(p, word, sizeof(word));
+	return next_number(p, ' ', &st->copies) && next_number(p, ' ', &st->copies_read) &&
+	       next_number(p, ' ', &st->copies_made) ? NULL : "bad number of copies";
+}
+
 /* At the end, while a member is being replaced: "old fast 8:17 40 118 0". */
 static const char *parse_old(const char **p, struct fusion_status *st)
 {
@@ -214,6 +227,8 @@ const char *fus_parse_status(const char *line, struct fusion_status *st)
 		why = parse_lost(&p, st);
 	if (!why)
 		why = parse_log(&p, st);
+	if (!why)
+		why = parse_copies(&p, st);
 	return why ? why : parse_old(&p, st);
 }
 

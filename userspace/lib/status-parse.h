@@ -47,6 +47,8 @@ struct fusion_status {
 	uint64_t log_drained;			/* blocks copied to the slow member */
 	bool log_off;				/* for another table, or while one is replaced */
 	bool log_stopped;			/* no write gets into it, after an error */
+	uint64_t copies;		/* blocks of the slow member that have one beside the log */
+	uint64_t copies_read, copies_made;
 	struct {
 		int role;		/* of the old member, or -1: the next ones are zero */
 		uint64_t left, total;	/* extents that lie on it, and did in the beginning */

@@ -144,7 +144,7 @@ void zero_fill_bio(struct bio *bio);
 /* The data that stamps stand for, sector by sector. */
 #define bio_for_each_segment(vec, bio, iter)						\
 	for ((iter) = (bio)->bi_iter; sim_bio_sector(bio, &(iter), &(vec));		\
-	     (iter).bi_size -= 1 << SECTOR_SHIFT)
+	     (iter).bi_size -= (vec).bv_len)
 bool sim_bio_sector(const struct bio *bio, const struct bvec_iter *iter, struct bio_vec *vec);
 void *bvec_kmap_local(struct bio_vec *vec);
 #define kunmap_local(p)			((void)(p))
