@@ -85,7 +85,7 @@ static void fusion_land_give_up(struct fusion *fs)
 	u32 i;
 
 	for (segno = land->ended.segno; segno < land->next_segno; segno++) {
-		i = fusion_land_place_of(land, segno);
+		i = fusion_land_open_place(land, segno);
 		if (i != FUSION_LAND_NONE)
 			fusion_land_mark(land, &land->segment[i]);
 	}
