@@ -84,16 +84,21 @@ static inline struct fusion_land_batch *fusion_land_nth(const struct fusion_land
 	return &land->batch[(land->first_batch + i) % FUSION_LAND_BATCHES];
 }
 
-/*
- * The place of a segment the log gets to, if it is durably open, and has no copies of what was
- * read; or FUSION_LAND_NONE.
- */
-static inline u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
+/* The place of a segment that is durably open ahead of the log, or FUSION_LAND_NONE. */
+static inline u32 fusion_land_open_place(const struct fusion_land *land, u64 segno)
 {
 	const u32 i = land->ahead[segno % FUSION_LAND_AHEAD];
 
-	return land->segment[i].state == FUSION_LAND_LISTED && land->segment[i].segno == segno &&
-	       !fusion_copies_lent(land, i) ? i : FUSION_LAND_NONE;
+	return land->segment[i].state == FUSION_LAND_LISTED && land->segment[i].segno == segno ?
+	       i : FUSION_LAND_NONE;
+}
+
+/* The same, if the log may get there: there are no copies of what was read. */
+static inline u32 fusion_land_place_of(const struct fusion_land *land, u64 segno)
+{
+	const u32 i = fusion_land_open_place(land, segno);
+
+	return i != FUSION_LAND_NONE && !fusion_copies_lent(land, i) ? i : FUSION_LAND_NONE;
 }
 
 /* -- dm-fusion-land-end.c -------------------------------------------------------------------- */

@@ -80,13 +80,14 @@ static bool fusion_land_still(const struct fusion_land *land)
 void fusion_land_leave(struct fusion *fs)
 {
 	struct fusion_land *land = &fs->land;
+	u64 segno;
 	u32 i;
 
-	/* those that have copies of what was read as well */
-	for (i = 0; i < land->max; i++)
-		if (land->segment[i].state == FUSION_LAND_LISTED &&
-		    land->segment[i].segno >= land->ended.segno)
+	for (segno = land->ended.segno; segno < land->next_segno; segno++) {
+		i = fusion_land_open_place(land, segno);
+		if (i != FUSION_LAND_NONE)
 			fusion_land_mark(land, &land->segment[i]);
+	}
 	land->ended.segno = land->next_segno;
 	land->ended.pos = 0;
 	land->at = land->ended;
