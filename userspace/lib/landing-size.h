@@ -18,7 +18,9 @@ struct fusion_status;
  * layout. Exit code; not all of it needs to be free.
  */
 int fus_landing_slots(const char *text, const struct fusion_sb *sb, uint32_t *slots);
-/* Of an open set with a log: "ok", "full" if writes go past it, "off", or "stopped" after an error. */
+/*
+ * Of an open set with a log: "ok", "full" if writes go past it, "off", or "stopped" after an error.
+ */
 const char *fus_landing_state(const struct fusion_status *st);
 /* Fails if the set has a landing log. @verb: what it cannot do then: "grow", "be released". */
 int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb);
