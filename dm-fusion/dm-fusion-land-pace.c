@@ -17,8 +17,8 @@
  * are charged for their blocks when they are sent to the worker again.
  *
  * Nobody waits if the drain cannot go on: when the mover stops (for a suspend or a seal), in a mode
- * other than RW, when the log is broken, or off; or if nothing has been copied or become free for some
- * time, although there is no room. Then writes go past the log until the drain gets on again.
+ * other than RW, when the log is broken, or off; or if nothing has been copied or become free for
+ * some time, although there is no room. Then writes go past the log until the drain gets on again.
  */
 #include <linux/math64.h>
 

@@ -11,10 +11,10 @@
 # shellcheck source=lib/replace.sh
 . "$here/lib/replace.sh"
 
-# logging FORMAT-OPTION...: an open set, data, with a log of 4M. Its first 16 MiB lie on the slow
+# logging: an open set, data, with a log of 4M. Its first 16 MiB lie on the slow
 # member, nothing moves, and nothing is drained before it is asked for.
 logging() {
-	LANDING=4M opened data data --extent-size 64K "$@"
+	LANDING=4M opened data data --extent-size 64K
 	good fusionctl set data duty=100 commit_interval=100 migration=off idle=1m
 	head -c 16M /dev/urandom >"$TMP/content"
 	dd if="$TMP/content" of=/dev/mapper/data bs=1M oflag=direct conv=fsync status=none

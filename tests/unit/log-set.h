@@ -54,7 +54,10 @@ static inline void log_set_begin(struct log_set *l, u64 seed)
 	l->g.nr_lexts = l->nr;
 }
 
-/* One without a stale list, and with room for it: so many slots more ahead of the slow member's first one. */
+/*
+ * One without a stale list, and with room for it: so many slots more ahead of the slow member's
+ * first one.
+ */
 static inline void log_set_make_roomy(struct log_set *l, u64 seed, u32 slots)
 {
 	struct image *im = &l->im;

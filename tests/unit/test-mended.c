@@ -64,7 +64,8 @@ static struct landing_sum look(bool clean)
 	REQUIRE(!r.count[LEVEL_ERROR], "%s: %s", fus_report_worst(&r)->what,
 		fus_report_worst(&r)->text);
 	for (u32 i = 0; i < r.nr && clean; i++)
-		REQUIRE(r.f[i].level < LEVEL_WARNING || !strcmp(r.f[i].what, "stale list"), "%s: %s", r.f[i].what, r.f[i].text);
+		REQUIRE(r.f[i].level < LEVEL_WARNING || !strcmp(r.f[i].what, "stale list"),
+			"%s: %s", r.f[i].what, r.f[i].text);
 	sum = r.landing;
 	fus_report_free(&r);
 	fus_meta_free(&meta);

@@ -61,7 +61,8 @@ int fus_landing_slots(const char *text, const struct fusion_sb *sb, u32 *slots)
 
 const char *fus_landing_state(const struct fusion_status *st)
 {
-	return st->log_stopped ? "stopped" : st->log_off ? "off" : st->log_segments == st->log_most ? "full" : "ok";
+	return st->log_stopped ? "stopped" : st->log_off ? "off" :
+	       st->log_segments == st->log_most ? "full" : "ok";
 }
 
 int fus_landing_listed(const struct set *set, bool *listed)

@@ -24,7 +24,9 @@ char *fus_slots_text(char buf[SIZE_TEXT], const struct fusion_sb *sb, uint64_t s
  * layout. Exit code; not all of it needs to be free.
  */
 int fus_landing_slots(const char *text, const struct fusion_sb *sb, uint32_t *slots);
-/* Of an open set with a log: "ok", "full" if writes go past it, "off", or "stopped" after an error. */
+/*
+ * Of an open set with a log: "ok", "full" if writes go past it, "off", or "stopped" after an error.
+ */
 const char *fus_landing_state(const struct fusion_status *st);
 /* Has its slow member a stale list? The fast one says so, as the slow one may rest. 0 or -errno. */
 int fus_landing_listed(const struct set *set, bool *listed);
