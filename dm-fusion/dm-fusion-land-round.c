@@ -22,10 +22,6 @@
  *
  * A copy of several blocks that fails is tried again block by block. A block that cannot be copied
  * keeps its entry, and is tried again after a pause, which doubles each time.
- *
- * For extents that are about to move, rounds take their blocks alone. If such an extent is LOCKED,
- * all writes to it that were sent have ended, and nobody but a bio that is parked may still have
- * made an entry busy (dm-fusion-land-merge.c): that looks again.
  */
 #include <linux/mm.h>
 #include <linux/sort.h>
@@ -35,7 +31,7 @@
 /* Most blocks in a round, and copies under way. */
 #define MOST_BLOCKS	1024U
 #define MOST_COPIES	8U
-/* Entries that die under one lock, and blocks of an extent that are looked for. */
+/* Entries that die under one lock. */
 #define CHUNK		64U
 #define MAX_PAUSE_MS	(3600U * 1000)
 
@@ -103,28 +99,6 @@ static void fusion_drain_take(struct fusion *fs, struct round *round, u32 max, u
 		for (; i < last; i++)
 			if (fusion_land_bit(land, land->live, round->next[i].pos))
 				fusion_drain_mark(fs, round, round->next[i].pos);
-		spin_unlock_irqrestore(&land->lock, flags);
-		spin_unlock_irq(&fs->lock);
-		cond_resched();
-	}
-}
-
-/* Take blocks of an extent from *@block on, as far as there is room. Advances *@block. */
-static void fusion_drain_take_extent(struct fusion *fs, struct round *round, u32 lext, u32 *block)
-{
-	struct fusion_land *land = &fs->land;
-	unsigned long flags;
-	u32 end, pos;
-
-	while (*block < land->blocks && round->nr < MOST_BLOCKS) {
-		end = min(*block + CHUNK, land->blocks);
-		spin_lock_irq(&fs->lock);
-		spin_lock_irqsave(&land->lock, flags);
-		for (; *block < end && round->nr < MOST_BLOCKS; ++*block) {
-			pos = fusion_land_find(land, lext, *block);
-			if (pos != FUSION_LAND_NONE)
-				fusion_drain_mark(fs, round, pos);
-		}
 		spin_unlock_irqrestore(&land->lock, flags);
 		spin_unlock_irq(&fs->lock);
 		cond_resched();
@@ -386,32 +360,4 @@ int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *fo
 	fusion_drain_judge(&fs->land, counts);
 	fusion_drain_free(round);
 	return 0;
-}
-
-int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, bool together,
-			 const struct fusion_force *force, struct fusion_drained *counts)
-{
-	struct round *round;
-	unsigned int i = 0;
-	u32 block = 0;
-
-	*counts = (struct fusion_drained){ };
-	round = fusion_drain_alloc(fs, MOST_BLOCKS, force, FUSION_DRAIN_BESIDE);
-	if (!round)
-		return -ENOMEM;
-	round->counts = counts;
-	while (i < nr && !READ_ONCE(fs->mover.stopping) && !fusion_gate_ready(fs)) {
-		round->nr = 0;
-		do {
-			fusion_drain_take_extent(fs, round, lexts[i], &block);
-			if (block < fs->land.blocks)
-				break;
-			block = 0;
-		} while (++i < nr && together);
-		counts->taken += round->nr;
-		fusion_drain_steps(fs, round, force, FUSION_DRAIN_BESIDE);
-	}
-	fusion_drain_judge(&fs->land, counts);
-	fusion_drain_free(round);
-	return i < nr ? -EIO : 0;
 }
