@@ -14,7 +14,8 @@
  * it begins is older, and what it finds beside that when it ends is newer: struct fusion_io has
  * where the log was.
  *
- * A write goes past the log if a block of it has an entry that is being copied, or written over.
+ * A write goes past the log if a block of it has an entry that is being copied for a bio, or written
+ * over.
  * One that finds no room waits as dm-fusion-land-pace.c says, or goes past the log.
  */
 #include "dm-fusion.h"
@@ -110,14 +111,17 @@ static bool fusion_land_fits_in(const struct fusion *fs, u32 nr)
 	return true;
 }
 
-/* Is a block being copied, or written over? */
+/*
+ * Is a block being copied for a bio, or written over? One that is being drained takes no harm: what
+ * gets there is older, and what is newer hides it.
+ */
 static bool fusion_land_hindered(const struct fusion_land *land, u32 lext, u32 block, u32 nr)
 {
 	u32 i, pos;
 
 	for (i = 0; i < nr; i++) {
 		pos = fusion_land_find(land, lext, block + i);
-		if (pos != FUSION_LAND_NONE && land->entry[pos].flags)
+		if (pos != FUSION_LAND_NONE && land->entry[pos].flags & ~FUSION_LAND_MARKED)
 			return true;
 	}
 	return false;

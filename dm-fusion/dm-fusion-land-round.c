@@ -6,7 +6,8 @@
  * The mover does that, in these steps:
  *
  *  1. Mark live entries (FUSION_LAND_MARKED) that dm-fusion-land-sweep.c chooses. No write may be
- *     over them. From here on, a write to such a block waits until the end of the round.
+ *     over them. From here on, a write past the log to such a block waits until the end of the
+ *     round. One into the log takes the place of the entry.
  *  2. Drain: writes that were sent before have ended.
  *  3. Copy (dm-fusion-land-copy.c), in the order of the slow member. Blocks that lie side by side
  *     on both members are one copy. Each copy is in an epoch: it has looked at the marks first, so
