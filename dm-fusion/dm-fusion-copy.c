@@ -53,7 +53,7 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 		return;
 	wait_for_completion(&copy->done);
 	copy->job = NULL;
-	/* nobody relies on a shadow, or on what is flushed with a log, before the flush that follows */
+	/* a shadow, and all in a set with a log, is flushed before anybody relies on it */
 	if (!job->shadows && !fs->land.max)
 		fusion_mark_written(fs, job->move.to);
 	if (copy->read_failed) {

@@ -14,8 +14,8 @@
  * it begins is older, and what it finds beside that when it ends is newer: struct fusion_io has
  * where the log was.
  *
- * A write goes past the log if a block of it has an entry that is being copied for a bio, or written
- * over.
+ * A write goes past the log if a block of it has an entry that is being copied for a bio, or is
+ * written over.
  * One that finds no room waits as dm-fusion-land-pace.c says, or goes past the log.
  */
 #include "dm-fusion.h"
