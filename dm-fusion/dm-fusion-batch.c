@@ -5,8 +5,8 @@
  * The mover (dm-fusion-mover.c) makes moves in batches. A batch takes these steps; each
  * step names what it relies on:
  *
- * Before that, extents that are to move to the fast member are drained of what they have in the
- * landing log (dm-fusion-land-moves.c), and behind step 3, those that are LOCKED.
+ * What extents that move to the fast member have in the landing log is laid over their copies
+ * behind step 5, and forgotten behind step 7: dm-fusion-land-moves.c.
  *
  *  1. Take a slot for each extent: on the other member, or, to leave the fence or go home, on
  *     either. One that is demoted, and whose shadow is current, gets that: it flips, without the
@@ -69,7 +69,8 @@ static bool fusion_may_start(struct fusion *fs, const struct fusion_job *job,
 {
 	const struct fusion_move *move = &job->move;
 
-	if (!fusion_word_mapped(job->old) || fusion_word_state(job->old) != FUSION_STABLE)
+	if (!fusion_word_mapped(job->old) || fusion_word_state(job->old) != FUSION_STABLE ||
+	    fusion_merge_unrecorded(fs, job))
 		return false;
 	if (force && force->kind == FUSION_EVACUATE)
 		return fusion_word_leaves(fs, job->old);
@@ -149,17 +150,6 @@ static bool fusion_start_copy(struct fusion *fs, struct fusion_job *job,
 		return false;
 	fusion_map_copy(fs, job->move.lext, job->old,
 			job->move.hold ? FUSION_LOCKED : FUSION_WATCHED);
-	/*
-	 * A write that has found the word before may have got into the landing log: INV18. If the
-	 * extent is LOCKED, it is drained later.
-	 */
-	if (job->move.to == FUSION_FAST && !job->move.hold &&
-	    fusion_land_any(&fs->land, job->move.lext, true)) {
-		fusion_map_uncopy(fs, job->move.lext, job->old);
-		fusion_slot_put(fs, job->new);
-		job->outcome = FUSION_CANCELLED;
-		return false;
-	}
 	return true;
 }
 
@@ -170,8 +160,8 @@ static bool fusion_swaps(const struct fusion_job *demotion, const struct fusion_
 }
 
 /*
- * Steps 1 and 2. Without the first move of a swap, skip the second; and the first, if it is known
- * that the second cannot be made. Return: number of jobs that started.
+ * Steps 1 and 2. Without the first move of a swap, skip the second. Return: number of jobs that
+ * started.
  */
 static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 				      const struct fusion_force *force)
@@ -181,11 +171,9 @@ static unsigned int fusion_start_jobs(struct fusion *fs, struct fusion_job *jobs
 	for (i = 0; i < nr; i++) {
 		struct fusion_job *job = &jobs[i];
 
-		if (READ_ONCE(fs->mover.stopping) || job->hindered)
+		if (READ_ONCE(fs->mover.stopping))
 			continue;
 		if (!force && i && fusion_swaps(job - 1, job) && !jobs[i - 1].started)
-			continue;
-		if (!force && i + 1 < nr && fusion_swaps(job, job + 1) && jobs[i + 1].hindered)
 			continue;
 
 		spin_lock_irq(&fs->lock);
@@ -239,9 +227,7 @@ static unsigned int fusion_record_jobs(struct fusion *fs, struct fusion_job *job
 			continue;
 		fs->mover.in_flight--;
 		/* INV18, whatever came before: the word says that it is being copied */
-		if (job->copied && job->move.to == FUSION_FAST &&
-		    fusion_land_any(&fs->land, job->move.lext, fs->commit.running))
-			job->copied = false;
+		job->copied = job->copied && !fusion_merge_lacks(fs, job);
 		if (job->copied && fusion_map_lock(fs, job->move.lext, job->old)) {
 			fusion_log(fs, job->move.lext, job->new, job->old, FUSION_OP_MOVE);
 			job->outcome = FUSION_MOVED;
@@ -404,7 +390,6 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 	bool promoting;
 	int r = 0;
 
-	fusion_drain_for_moves(fs, jobs, nr, force, idle_only);
 	fusion_discard_hold(fs, fusion_slots_needed(jobs, nr, FUSION_NR_DEVS));
 	if (fusion_held_slots_needed(fs, jobs, nr))
 		fusion_replica_update(fs, false);
@@ -413,14 +398,16 @@ static void fusion_run_batch(struct fusion *fs, struct fusion_job *jobs, unsigne
 	if (started) {
 		if (fusion_any_copy(jobs, nr))
 			fusion_drain(fs);
-		fusion_drain_locked(fs, jobs, nr, force);
 		sort(jobs, nr, sizeof(*jobs), fusion_compare_jobs, NULL);
 		promoting = fusion_announce_jobs(fs, jobs, nr, force);
 		fusion_copy_jobs(fs, jobs, nr, force, idle_only);
 		promoting = promoting && fusion_wait_for_record(fs, jobs, nr);
+		fusion_merge_jobs(fs, jobs, nr);
 		recorded = fusion_record_jobs(fs, jobs, nr);
 		if (recorded)
 			r = fusion_commit_wait(fs);
+		if (recorded && !r)
+			fusion_merge_forget(fs, jobs, nr);
 		if (promoting)
 			fusion_replica_promoted(fs);
 		/*

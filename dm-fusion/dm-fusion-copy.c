@@ -53,8 +53,8 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 		return;
 	wait_for_completion(&copy->done);
 	copy->job = NULL;
-	/* nobody relies on a shadow before the flush that follows */
-	if (!job->shadows)
+	/* a shadow, and all in a set with a log, is flushed before anybody relies on it */
+	if (!job->shadows && !fs->land.max)
 		fusion_mark_written(fs, job->move.to);
 	if (copy->read_failed) {
 		fusion_member_failed(fs, fusion_word_disk(fs, job->old));

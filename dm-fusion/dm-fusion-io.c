@@ -98,6 +98,15 @@ again:
 			verdict = FUSION_DEFER;
 			break;
 		}
+		/* what gets into the log is laid over the copy */
+		if (fusion_land_beside_copy(fs, word) && fusion_land_fits(fs, bio)) {
+			found = fusion_land_append(fs, bio, word, in_map);
+			if (found.verdict != FUSION_SUBMIT && found.verdict != FUSION_AGAIN)
+				return found;
+			word = found.word;
+			if (found.verdict == FUSION_AGAIN)
+				continue;
+		}
 		fusion_shadow_writes(fs, word);
 		seen = fusion_map_cancel(slot, word);
 		if (seen == word) {

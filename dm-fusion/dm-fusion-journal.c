@@ -238,10 +238,13 @@ static int fusion_commit_pack_opens(struct packer *pk, struct list_head *dirty,
 
 /* -- a commit -------------------------------------------------------------------------------- */
 
-/* An extent is in its new slot. What it has left may become its shadow, once that is drained. */
+/*
+ * An extent is in its new slot. What it has left may become its shadow, once that is drained; not
+ * if there are newer blocks in the landing log, which were laid over the copy.
+ */
 static void fusion_commit_move(struct fusion *fs, u32 lext, u32 old, u32 new)
 {
-	if (fusion_shadow_wanted(fs, lext, old, new))
+	if (fusion_shadow_wanted(fs, lext, old, new) && !fusion_land_any(&fs->land, lext, true))
 		fusion_map_shadowed(fs, lext, new);
 	else
 		fusion_map_stable(fs, lext, new);

@@ -3,9 +3,10 @@
  * dm-fusion: which writes get into the landing log, and where.
  *
  * A write of whole blocks, small and no part of a stream, to an extent that is STABLE on the slow
- * member gets positions behind those given before. All of that is done under land.lock, and the
- * word is looked at again there. So who changes the word and then takes the lock knows that no
- * block gets into the log any more: the mover (fusion_land_any()), and who unmaps the extent.
+ * member gets positions behind those given before. So does one to an extent that is WATCHED there,
+ * and goes on being so: what is in the log is laid over the copy. All of that is done under
+ * land.lock, and the word is looked at again there. So who changes the word and then takes the lock
+ * knows that no block gets into the log any more: the mover, and who unmaps the extent.
  *
  * Until its batch has ended, a block is on its way: reads find what was there before. Another write
  * into the log may follow at once, and counts by its later position. One past the log waits in the
@@ -13,7 +14,8 @@
  * it begins is older, and what it finds beside that when it ends is newer: struct fusion_io has
  * where the log was.
  *
- * A write goes past the log if a block of it has an entry that is being copied, or written over.
+ * A write goes past the log if a block of it has an entry that is being copied for a bio, or is
+ * written over.
  * One that finds no room waits as dm-fusion-land-pace.c says, or goes past the log.
  */
 #include "dm-fusion.h"
@@ -110,14 +112,17 @@ static bool fusion_land_fits_in(const struct fusion *fs, u32 nr)
 	return true;
 }
 
-/* Is a block being copied, or written over? */
+/*
+ * Is a block being copied for a bio, or written over? One that is being drained takes no harm: what
+ * gets there is older, and what is newer hides it.
+ */
 static bool fusion_land_hindered(const struct fusion_land *land, u32 lext, u32 block, u32 nr)
 {
 	u32 i, pos;
 
 	for (i = 0; i < nr; i++) {
 		pos = fusion_land_find(land, lext, block + i);
-		if (pos != FUSION_LAND_NONE && land->entry[pos].flags)
+		if (pos != FUSION_LAND_NONE && land->entry[pos].flags & ~FUSION_LAND_MARKED)
 			return true;
 	}
 	return false;
@@ -170,7 +175,19 @@ bool fusion_land_append_part(struct fusion *fs, u32 lext, u32 block, u32 *place)
 	return true;
 }
 
+bool fusion_land_beside_copy(const struct fusion *fs, u32 word)
+{
+	return fs->land.max && fusion_word_dev(word) == FUSION_SLOW;
+}
+
 /* -- writes ---------------------------------------------------------------------------------- */
+
+/* May blocks of the extent with the word @now get into the log? land->lock held. */
+static bool fusion_land_open_to(u32 now, u32 word)
+{
+	return now == fusion_word_set_state(word, FUSION_STABLE) ||
+	       now == fusion_word_set_state(word, FUSION_WATCHED);
+}
 
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map)
 {
@@ -179,14 +196,15 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 	const u32 want = bio_sectors(bio) / FUSION_BLOCK_SECTORS;
 	struct fusion_land *land = &fs->land;
 	struct fusion_io *io = fusion_io(bio);
-	bool waits = false;
+	bool waits = false, open;
 	unsigned long flags;
 	u32 now, nr = 0, place;
 
 	fusion_land_hold();
 	spin_lock_irqsave(&land->lock, flags);
 	now = READ_ONCE(fs->map[lext]);
-	if (now == fusion_word_set_state(word, FUSION_STABLE)) {
+	open = fusion_land_open_to(now, word);
+	if (open) {
 		if (fusion_pace_may(fs, io))
 			nr = fusion_land_give(fs, lext, block, want, !in_map, &place);
 		waits = !nr && fusion_pace_waits(fs, io);
@@ -197,7 +215,7 @@ struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 w
 	spin_unlock_irqrestore(&land->lock, flags);
 	if (!nr)
 		fusion_land_let_go();
-	if (now != fusion_word_set_state(word, FUSION_STABLE))
+	if (!open)
 		return (struct fusion_found){ now, FUSION_AGAIN };
 	if (waits)
 		return (struct fusion_found){ word, FUSION_PACED };

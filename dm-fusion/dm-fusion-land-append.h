@@ -27,7 +27,8 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  * fusion_land_append() - find a place in the log for a write that fits
  * @fs: device
  * @bio: the bio, which is in an epoch; in map() it may be cut
- * @word: of its extent, on the slow member, loaded in that epoch; a copy was cancelled
+ * @word: of its extent, on the slow member, loaded in that epoch; unless fusion_land_beside_copy(),
+ *	a copy was cancelled
  * @in_map: the caller is map()
  *
  * Context: any, no lock. Return: FUSION_LAND, with the number of the place in place of the word:
@@ -35,6 +36,12 @@ bool fusion_land_fits(const struct fusion *fs, struct bio *bio);
  * room; FUSION_SUBMIT: it goes past the log; FUSION_AGAIN with the word that there is now.
  */
 struct fusion_found fusion_land_append(struct fusion *fs, struct bio *bio, u32 word, bool in_map);
+
+/*
+ * May a write to an extent with this word, which is WATCHED, get into the log, and does not cancel
+ * the copy then? Any context, for a hint: fusion_land_append() looks again.
+ */
+bool fusion_land_beside_copy(const struct fusion *fs, u32 word);
 
 /*
  * The same for a block of which a bio has a part, and which has an entry, or none. land->lock held.

@@ -297,6 +297,7 @@ int fusion_land_append_init(struct fusion *fs)
 	if (!land->batch)
 		return -ENOMEM;
 	fusion_land_flush_init(fs);
+	init_waitqueue_head(&land->wait);
 	for (i = 0; i < FUSION_LAND_BATCHES; i++) {
 		land->batch[i].fs = fs;
 		bio_list_init(&land->batch[i].bios);

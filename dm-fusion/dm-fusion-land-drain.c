@@ -6,9 +6,10 @@
  * time; it ends early once a user comes. Beside foreground I/O, rounds are short and keep to duty,
  * and there are none as long as a quarter of the log at most is in use. From five eighths on,
  * writers wait for the drain (dm-fusion-land-pace.c). Then rounds follow one another, whatever duty
- * says, until half of the log is free again; other moves of the mover come in between. A disk that
- * sleeps is not woken before five eighths of the log are in use, and then all of it is copied. A
- * drain need not pay, and takes no notice of the setting migration.
+ * says, until half of the log is free again; other moves of the mover come in between. While no
+ * writer waits, these rounds take half of the time. A disk that sleeps is not woken before five
+ * eighths of the log are in use, and then all of it is copied. A drain need not pay, and takes no
+ * notice of the setting migration.
  *
  * On request, all is copied that there was when the request began, one round after another. It ends
  * when the segments have been freed, as far as nothing new has got into them; or when there are
@@ -125,8 +126,18 @@ bool fusion_drain_landing(struct fusion *fs)
 
 bool fusion_drain_pressed(struct fusion *fs)
 {
-	return fs->land.max && fusion_mode(fs) == FUSION_RW && fusion_pace_pressed(fs) &&
-	       fusion_drain_due(fs) && fusion_drain_once(fs, FUSION_DRAIN_PRESSED);
+	struct fusion_land_pace *pace = &fs->land.pace;
+	bool copied;
+	u64 start;
+
+	if (!fs->land.max || fusion_mode(fs) != FUSION_RW || !fusion_pace_pressed(fs))
+		return false;
+	start = fusion_now_ms();
+	if (start < pace->rest_ms && !READ_ONCE(pace->waiting.head))
+		return false;
+	copied = fusion_drain_due(fs) && fusion_drain_once(fs, FUSION_DRAIN_PRESSED);
+	pace->rest_ms = 2 * fusion_now_ms() - start;
+	return copied;
 }
 
 /* -- on request ------------------------------------------------------------------------------ */

@@ -2,8 +2,8 @@
 /*
  * dm-fusion: the drain of the landing log, which copies blocks to the slow member. Context: the
  * mover. dm-fusion-land-drain.c says when, dm-fusion-land-round.c how, dm-fusion-land-sweep.c which
- * blocks are next; dm-fusion-land-copy.c reads and writes them; dm-fusion-land-moves.c has extents
- * drained that are about to move to the fast member.
+ * blocks are next; dm-fusion-land-copy.c reads and writes them. dm-fusion-land-moves.c lays blocks
+ * of extents that move to the fast member over their copies.
  */
 #ifndef DM_FUSION_LAND_DRAIN_H
 #define DM_FUSION_LAND_DRAIN_H
@@ -54,15 +54,6 @@ void fusion_drain_exit(struct fusion *fs);
  */
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
 		       enum fusion_drain_way way, struct fusion_drained *counts);
-
-/*
- * The same for all blocks of these extents, which are STABLE, or the mover has LOCKED them, and no
- * write to them is under way. Writes to these blocks wait for a round: @together: that may have
- * several extents. Return: 0, or -EIO: nothing may be written.
- */
-int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, bool together,
-			 const struct fusion_force *force, enum fusion_drain_way way,
-			 struct fusion_drained *counts);
 
 /* -- dm-fusion-land-copy.c: the copies of a round ---------------------------------------------- */
 
@@ -135,18 +126,23 @@ struct fusion_land_copy *fusion_land_copy_ended(struct fusion_land_copies *all);
 /* -- dm-fusion-land-moves.c, dm-fusion-land-drain.c -------------------------------------------- */
 
 /*
- * Before step 1 of a batch: drain extents that are to move to the fast member. For a job that has
- * entries in spite of that, and is not to be LOCKED, sets @hindered and @outcome. Sleeps.
+ * Behind step 5: flush what was copied to the slow member; then lay entries of extents that were
+ * copied to the fast one over the copies, for which these are LOCKED. A job that fails gets its
+ * @outcome, and is not @copied any more. Sleeps.
  */
-void fusion_drain_for_moves(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
-			    const struct fusion_force *force, bool idle_only);
+void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr);
+
+/* Has a job that was copied to the fast member entries that are not in the copy? fs->lock held. */
+bool fusion_merge_lacks(struct fusion *fs, const struct fusion_job *job);
+
+/* Behind step 7: what was laid over copies is dead. */
+void fusion_merge_forget(struct fusion *fs, const struct fusion_job *jobs, unsigned int nr);
 
 /*
- * Behind step 3: the same once more for those that are LOCKED. A job that fails gets its @outcome.
- * Sleeps.
+ * Is a job to move an extent to the slow member where entries of it would count again, as no commit
+ * has recorded their death yet? fs->lock held.
  */
-void fusion_drain_locked(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
-			 const struct fusion_force *force);
+bool fusion_merge_unrecorded(struct fusion *fs, const struct fusion_job *job);
 
 /* Has the slow member nothing to do for users, and does nobody wait for the round? */
 bool fusion_drain_quiet(struct fusion *fs);

@@ -173,6 +173,7 @@ static void fusion_land_reap(struct fusion *fs, struct bio_list *done)
 	if (more)
 		fusion_land_work(fs);
 	fusion_land_wake(fs);
+	wake_up(&land->wait);
 }
 
 static void fusion_land_end_bios(struct bio_list *done)

@@ -253,20 +253,38 @@ void fusion_land_kill(struct fusion_land *land, u32 pos)
 	fusion_land_mark(land, seg);
 }
 
-void fusion_land_kill_extent(struct fusion_land *land, u32 lext)
+static void fusion_land_kill_all(struct fusion_land *land, u32 lext)
 {
-	unsigned long flags;
 	u32 block, pos;
 
-	if (!land->max)
-		return;
-	spin_lock_irqsave(&land->lock, flags);
-	land->barred = FUSION_LAND_NONE;
 	for (block = 0; fusion_land_has(land, lext) && block < land->blocks; block++) {
 		pos = fusion_land_find(land, lext, block);
 		if (pos != FUSION_LAND_NONE)
 			fusion_land_kill(land, pos);
 	}
+}
+
+void fusion_land_kill_extent(struct fusion_land *land, u32 lext)
+{
+	unsigned long flags;
+
+	if (!land->max)
+		return;
+	spin_lock_irqsave(&land->lock, flags);
+	land->barred = FUSION_LAND_NONE;
+	fusion_land_kill_all(land, lext);
+	spin_unlock_irqrestore(&land->lock, flags);
+}
+
+void fusion_land_left_behind(struct fusion_land *land, u32 lext)
+{
+	unsigned long flags;
+	bool deaths;
+
+	spin_lock_irqsave(&land->lock, flags);
+	deaths = land->deaths;
+	fusion_land_kill_all(land, lext);
+	land->deaths = deaths;
 	spin_unlock_irqrestore(&land->lock, flags);
 }
 

@@ -20,8 +20,8 @@
  *  - the extent may be unmapped, and then the entry is dead and not busy, even if its position is
  *    used again: the bio looks again;
  *  - the extent may be LOCKED for a move, and the bio waits; or WATCHED, and the bio cancels that,
- *    as any write. A move on the slow member keeps the entry. One to the fast member comes behind
- *    a drain of the extent, which the entry keeps from its end;
+ *    as any write. A move on the slow member keeps the entry. If the extent is on the fast member
+ *    when the bio goes on, the block was laid over the copy, or drained: it looks again;
  *  - the segment keeps its slot, as it has an entry that is live. But the page is all that counts.
  */
 #include <linux/mm.h>
@@ -256,8 +256,9 @@ static enum next fusion_land_merge_next(struct fusion *fs, u32 *place)
 	spin_lock_irq(&fs->lock);
 	m->word = fusion_word_set_state(READ_ONCE(fs->map[lext]), FUSION_STABLE);
 	spin_lock_irqsave(&land->lock, flags);
-	if (land->entry[m->pos].flags & FUSION_LAND_BUSY) {
-		/* so the extent is on the slow member, and whole */
+	if (land->entry[m->pos].flags & FUSION_LAND_BUSY &&
+	    fusion_word_dev(m->word) == FUSION_SLOW) {
+		/* so the extent is whole */
 		fusion_map_unwatch(fs, lext, m->word);
 		next = READ_ONCE(fs->map[lext]) != m->word ? MERGE_WAIT :
 		       fusion_land_merge_place(fs, place);

@@ -2,89 +2,235 @@
 /*
  * dm-fusion: moves to the fast member of extents with entries in the landing log.
  *
- * Entries count only on the slow member (INV18). So before an extent is copied, its blocks are, to
- * the slow member, by rounds of the drain for the extents of a batch alone. Users go on writing
- * meanwhile; writes of blocks that are being copied wait for the blocks of one extent. If a block
- * has got into the log again, or is written over, the move is as one that a write has cancelled,
- * and the demotion that makes its room is not begun. From when the extent is WATCHED on, such a
- * write cancels the copy before it gets into the log.
+ * Entries count only on the slow member (INV18). While the extent is WATCHED, writes get into the
+ * log as before, and do not cancel the copy: its source stays as it is. Others do. When it has been
+ * copied it is LOCKED, and as soon as no block of it is on its way any more, its entries stay as
+ * they are. Then they are laid over the copy, from the log, which is on the fast member as well.
+ * The slow member is neither written nor flushed for that. Readers find the entries until the
+ * commit with the MOVE has ended, and the new slot from then on. Then they die. Until a later
+ * commit records that, an opening drops them, as the extent is on the fast member. So no flush
+ * waits for that commit; but the extent does not move to the slow member before it has ended.
  *
- * After too many cancels, the extent is LOCKED before it is copied. Once the writes that were sent
- * before have ended, nothing gets into the log any more: then what it still has there is copied,
- * and the move cannot be cancelled. Writers wait for these blocks as well then. They are few: those
- * that got there since the extent was drained as any other.
+ * The slot that it leaves does not become its shadow then: it is older than the extent.
  *
- * That the entries are dead need not be durable before the copy: the commit that has the MOVE says
- * so at the latest (INV20).
+ * What a batch has copied to the slow member is flushed before the extents are LOCKED, beside the
+ * flushes of users. So neither these nor the writers wait for that in the commit.
  */
+#include <linux/completion.h>
+
 #include "dm-fusion.h"
 
-/* Is that a move of an extent that has something in the log? */
-static bool fusion_drain_has_entries(struct fusion *fs, const struct fusion_job *job)
-{
-	bool any;
+/* Blocks that are looked up under one lock, and then copied. */
+#define CHUNK	64U
 
-	if (job->move.to != FUSION_FAST)
-		return false;
-	spin_lock_irq(&fs->lock);
-	any = fusion_land_any(&fs->land, job->move.lext, fs->commit.running);
-	spin_unlock_irq(&fs->lock);
-	return any;
+/* Blocks that lie side by side in the log. */
+struct piece {
+	u32 pos;
+	u32 block;
+	u32 nr;
+};
+
+/* Copies under way; @ended counts those that are not any more. */
+struct copies {
+	struct completion ended;
+	bool unread;
+	bool unwritten;
+};
+
+static void fusion_merge_copied(int read_err, unsigned long write_err, void *context)
+{
+	struct copies *copies = context;
+
+	if (read_err)
+		WRITE_ONCE(copies->unread, true);
+	if (write_err)
+		WRITE_ONCE(copies->unwritten, true);
+	complete(&copies->ended);
 }
 
-/* Drain those that are LOCKED, or all. Return: their number; @failed: blocks of some have. */
-static unsigned int fusion_drain_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
-				      bool locked, const struct fusion_force *force, bool *failed)
+/*
+ * What is there of an extent, from *@block on, up to CHUNK blocks? Advances *@block. The epoch
+ * keeps the segments: INV21. Return: the number of pieces; 0: @io is in no epoch.
+ */
+static u32 fusion_merge_look(struct fusion *fs, u32 lext, u32 *block, struct piece *pieces,
+			     struct fusion_io *io)
 {
-	u32 lexts[FUSION_LONG_BATCH];
-	struct fusion_drained counts;
-	unsigned int i, n = 0;
+	struct fusion_land *land = &fs->land;
+	const u32 end = min(*block + CHUNK, land->blocks);
+	unsigned long flags;
+	u32 n = 0, nr, pos;
 
-	for (i = 0; i < nr; i++) {
-		if ((locked && !(jobs[i].started && jobs[i].move.hold)) ||
-		    !fusion_drain_has_entries(fs, &jobs[i]))
-			continue;
-		jobs[i].drained = true;
-		lexts[n++] = jobs[i].move.lext;
+	spin_lock_irqsave(&land->lock, flags);
+	for (; *block < end; *block += nr) {
+		nr = fusion_land_run(land, lext, *block, end, &pos);
+		if (pos != FUSION_LAND_NONE)
+			pieces[n++] = (struct piece){ .pos = pos, .block = *block, .nr = nr };
 	}
-	if (!n)
-		return 0;
-	*failed = fusion_drain_extents(fs, lexts, n, locked || fusion_drain_quiet(fs), force,
-				       locked ? FUSION_DRAIN_PRESSED : FUSION_DRAIN_BESIDE,
-				       &counts);
-	*failed |= counts.failed || counts.given_up;
+	if (n) {
+		rcu_read_lock_sched();
+		fusion_enter(fs, io);
+		rcu_read_unlock_sched();
+	}
+	spin_unlock_irqrestore(&land->lock, flags);
 	return n;
 }
 
-void fusion_drain_for_moves(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
-			    const struct fusion_force *force, bool idle_only)
+static void fusion_merge_begin(struct fusion *fs, const struct fusion_job *job,
+			       const struct piece *piece, struct copies *copies)
 {
-	bool failed, put_off;
+	struct dm_io_region from = {
+		.bdev = fs->dev[FUSION_FAST]->bdev,
+		.sector = fusion_land_sector(fs, piece->pos),
+		.count = (sector_t)piece->nr * FUSION_BLOCK_SECTORS,
+	};
+	struct dm_io_region to = {
+		.bdev = fs->dev[FUSION_FAST]->bdev,
+		.sector = fusion_word_sector(fs, job->new) +
+			  (sector_t)piece->block * FUSION_BLOCK_SECTORS,
+		.count = from.count,
+	};
+
+	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_merge_copied, copies);
+}
+
+/* Up to CHUNK blocks of a job. Return: were they copied? */
+static bool fusion_merge_some(struct fusion *fs, struct fusion_job *job, u32 *block)
+{
+	struct copies copies = { };
+	struct piece pieces[CHUNK];
+	struct fusion_io io = { };
+	u32 i, n;
+
+	n = fusion_merge_look(fs, job->move.lext, block, pieces, &io);
+	if (!n)
+		return true;
+	init_completion(&copies.ended);
+	for (i = 0; i < n; i++) {
+		fusion_merge_begin(fs, job, &pieces[i], &copies);
+		job->merged += pieces[i].nr;
+	}
+	for (i = 0; i < n; i++)
+		wait_for_completion(&copies.ended);
+	fusion_leave(fs, &io);
+	if (copies.unread || copies.unwritten)
+		fusion_member_failed(fs, FUSION_FAST);
+	job->retire |= copies.unwritten;
+	return !copies.unread && !copies.unwritten;
+}
+
+/* Is it a move to the fast member that has got so far? */
+static bool fusion_merges(const struct fusion_job *job)
+{
+	return job->copied && job->move.to == FUSION_FAST;
+}
+
+/* If that fails, no commit succeeds any more. */
+static void fusion_merge_flush(struct fusion *fs, const struct fusion_job *jobs, unsigned int nr)
+{
 	unsigned int i;
 
-	if (!fs->land.max)
-		return;
-	put_off = idle_only && !fusion_is_idle(fs);
-	if (!put_off && !fusion_drain_jobs(fs, jobs, nr, false, force, &failed))
-		return;
 	for (i = 0; i < nr; i++) {
-		if (jobs[i].move.hold || !fusion_drain_has_entries(fs, &jobs[i]))
-			continue;
-		jobs[i].hindered = true;
-		if (!put_off)
-			jobs[i].outcome = failed ? FUSION_FAILED : FUSION_CANCELLED;
+		if (jobs[i].copied && !jobs[i].flips && jobs[i].move.to == FUSION_SLOW) {
+			fusion_flush_slow_now(fs);
+			return;
+		}
 	}
 }
 
-void fusion_drain_locked(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
-			 const struct fusion_force *force)
+static bool fusion_merge_flies(struct fusion *fs, u32 lext)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	bool flies;
+
+	spin_lock_irqsave(&land->lock, flags);
+	flies = fusion_land_flies(land, lext, 0, land->blocks);
+	spin_unlock_irqrestore(&land->lock, flags);
+	return flies;
+}
+
+/* Nothing gets into the log any more of those that no write has cancelled. */
+static void fusion_merge_lock(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
 {
 	unsigned int i;
-	bool failed;
 
-	if (!fs->land.max || !fusion_drain_jobs(fs, jobs, nr, true, force, &failed))
-		return;
+	spin_lock_irq(&fs->lock);
 	for (i = 0; i < nr; i++)
-		if (jobs[i].started && jobs[i].move.hold && fusion_drain_has_entries(fs, &jobs[i]))
-			jobs[i].outcome = FUSION_FAILED;
+		if (fusion_merges(&jobs[i]))
+			jobs[i].copied = fusion_map_lock(fs, jobs[i].move.lext, jobs[i].old);
+	spin_unlock_irq(&fs->lock);
+	for (i = 0; i < nr; i++)
+		if (fusion_merges(&jobs[i]))
+			wait_event(fs->land.wait, !fusion_merge_flies(fs, jobs[i].move.lext));
+}
+
+void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
+{
+	unsigned int i;
+	u32 block;
+
+	if (!fs->land.max)
+		return;
+	fusion_merge_flush(fs, jobs, nr);
+	fusion_merge_lock(fs, jobs, nr);
+	for (i = 0; i < nr; i++) {
+		struct fusion_job *job = &jobs[i];
+
+		if (!fusion_merges(job) || !fusion_land_has(&fs->land, job->move.lext))
+			continue;
+		for (block = 0; block < fs->land.blocks && job->copied;) {
+			if (fusion_gate_ready(fs)) {
+				job->copied = false;
+			} else if (!fusion_merge_some(fs, job, &block)) {
+				job->copied = false;
+				job->outcome = FUSION_FAILED;
+			}
+			fusion_mover_tick(fs);
+		}
+	}
+}
+
+bool fusion_merge_lacks(struct fusion *fs, const struct fusion_job *job)
+{
+	struct fusion_land *land = &fs->land;
+	unsigned long flags;
+	u32 counted;
+
+	if (job->move.to != FUSION_FAST ||
+	    !fusion_land_any(land, job->move.lext, fs->commit.running))
+		return false;
+	spin_lock_irqsave(&land->lock, flags);
+	counted = fusion_land_counted(land, job->move.lext);
+	spin_unlock_irqrestore(&land->lock, flags);
+	/* nobody has counted them: then that the word is as it was is all that tells */
+	return counted != job->merged && counted != FUSION_LAND_NONE;
+}
+
+void fusion_merge_forget(struct fusion *fs, const struct fusion_job *jobs, unsigned int nr)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!jobs[i].merged || jobs[i].outcome != FUSION_MOVED)
+			continue;
+		spin_lock_irq(&fs->lock);
+		fusion_land_left_behind(&fs->land, jobs[i].move.lext);
+		spin_unlock_irq(&fs->lock);
+		any = true;
+	}
+	if (any)
+		fusion_commit_soon(fs);
+}
+
+bool fusion_merge_unrecorded(struct fusion *fs, const struct fusion_job *job)
+{
+	struct fusion_land *land = &fs->land;
+
+	if (!land->max || job->move.to != FUSION_SLOW ||
+	    fusion_word_dev(job->old) != FUSION_FAST)
+		return false;
+	/* it may clear the bit */
+	fusion_land_any(land, job->move.lext, fs->commit.running);
+	return fusion_land_has(land, job->move.lext);
 }

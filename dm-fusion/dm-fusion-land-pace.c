@@ -6,11 +6,12 @@
  * So when the log is nearly full, writes wait for the drain and do not go past the log.
  *
  * As long as more than three eighths of the log are free, nobody waits. From then on there is a
- * limit: a position that writes may get to. Each block that the drain has copied moves it on by as
- * many positions as there are for each entry in the log, times what is left of those three eighths.
- * So writers become slower the fuller the log is, and never stand still: the drain frees a segment
- * only when it has got to the last of its blocks. If the drain gives nothing for a while, as in a
- * flush of the slow member, they get a small part of what is left.
+ * limit: a position that writes may get to. The drain frees segments when it has been all over the
+ * slow member (dm-fusion-land-sweep.c), and then many of them: when it has copied about as many
+ * blocks as there are entries now. So each block that it has copied moves the limit on by one part
+ * in so many of what is left. There are fewer each time, so writers are about as fast at the end as
+ * at the beginning, and never stand still. If the drain gives nothing for a while, as in a flush of
+ * the slow member, they get a small part of what is left.
  *
  * A write that has got to the limit waits in a list, in no epoch and with no lock. So drains,
  * commits and everything that the mover does get along without it. Those that wait go first: they
@@ -32,8 +33,6 @@
 #define STALLED_MS	2000U
 /* Blocks that go on at once, if so many wait: each batch takes a position for its header. */
 #define GROUP		16
-/* In a grant: positions for each entry, at most. */
-#define MOST_EACH	64U
 
 /* A number for the next position of the log, which rises by one with each. land.lock held. */
 static s64 fusion_pace_at(const struct fusion *fs)
@@ -241,21 +240,19 @@ void fusion_pace_credit(struct fusion *fs, u32 nr)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_land_pace *pace = &land->pace;
-	u64 free, total, used, each, part;
 	unsigned long flags;
+	u64 free, total;
+	s64 left;
 
 	spin_lock_irq(&fs->lock);
 	spin_lock_irqsave(&land->lock, flags);
 	pace->on = pace->allowed;
 	pace->gained_ms = fusion_now_ms();
 	free = fusion_pace_update(fs, &total);
-	used = total - min(free, total);
-	/* positions for each entry, and how much of the last three eighths is left, in 1/256 */
-	each = min_t(u64, div_u64(used << 8, max(land->nr_live, 1U)), MOST_EACH << 8);
-	part = min_t(u64, div64_u64(free << 8, max(total * 3 / 8, 1ULL)), 256);
-	part = pace->part + (nr * each * part >> 8);
-	pace->part = part & 0xff;
-	fusion_pace_grant(fs, part >> 8, free);
+	left = max_t(s64, fusion_pace_at(fs) + free - pace->limit, 0);
+	pace->part += div_u64((nr * (u64)left) << 8, land->nr_live + nr);
+	fusion_pace_grant(fs, pace->part >> 8, free);
+	pace->part &= 0xff;
 	fusion_pace_admit(fs, false);
 	spin_unlock_irqrestore(&land->lock, flags);
 	spin_unlock_irq(&fs->lock);

@@ -28,6 +28,7 @@ struct fusion_land;
  * @admitted_ms: ktime at which some of these have gone on last
  * @gained_ms: ktime at which the drain has last got on, or the first of @waiting began to wait
  * @pressed: the mover's: writers wait for the drain, until it has caught up
+ * @rest_ms: the mover's: ktime until which nothing is drained for them if none waits
  * @work: looks after @waiting
  * @wq: queue of @work
  *
@@ -45,6 +46,7 @@ struct fusion_land_pace {
 	u64 admitted_ms;
 	u64 gained_ms;
 	bool pressed;
+	u64 rest_ms;
 	struct delayed_work work;
 	struct workqueue_struct *wq;
 };

@@ -6,7 +6,8 @@
  * The mover does that, in these steps:
  *
  *  1. Mark live entries (FUSION_LAND_MARKED) that dm-fusion-land-sweep.c chooses. No write may be
- *     over them. From here on, a write to such a block waits until the end of the round.
+ *     over them. From here on, a write past the log to such a block waits until the end of the
+ *     round. One into the log takes the place of the entry.
  *  2. Drain: writes that were sent before have ended.
  *  3. Copy (dm-fusion-land-copy.c), in the order of the slow member. Blocks that lie side by side
  *     on both members are one copy. Each copy is in an epoch: it has looked at the marks first, so
@@ -22,10 +23,6 @@
  *
  * A copy of several blocks that fails is tried again block by block. A block that cannot be copied
  * keeps its entry, and is tried again after a pause, which doubles each time.
- *
- * For extents that are about to move, rounds take their blocks alone. If such an extent is LOCKED,
- * all writes to it that were sent have ended, and nobody but a bio that is parked may still have
- * made an entry busy (dm-fusion-land-merge.c): that looks again.
  */
 #include <linux/mm.h>
 #include <linux/sort.h>
@@ -35,7 +32,7 @@
 /* Most blocks in a round, and copies under way. */
 #define MOST_BLOCKS	1024U
 #define MOST_COPIES	8U
-/* Entries that die under one lock, and blocks of an extent that are looked for. */
+/* Entries that die under one lock. */
 #define CHUNK		64U
 #define MAX_PAUSE_MS	(3600U * 1000)
 
@@ -128,29 +125,6 @@ static void fusion_drain_take(struct fusion *fs, struct fusion_land_round *round
 			break;
 		fusion_sweep(fs, end, round->counts);
 		looked = true;
-	}
-}
-
-/* Take blocks of an extent from *@block on, as far as there is room. Advances *@block. */
-static void fusion_drain_take_extent(struct fusion *fs, struct fusion_land_round *round, u32 lext,
-				     u32 *block)
-{
-	struct fusion_land *land = &fs->land;
-	unsigned long flags;
-	u32 end, pos;
-
-	while (*block < land->blocks && round->nr < MOST_BLOCKS) {
-		end = min(*block + CHUNK, land->blocks);
-		spin_lock_irq(&fs->lock);
-		spin_lock_irqsave(&land->lock, flags);
-		for (; *block < end && round->nr < MOST_BLOCKS; ++*block) {
-			pos = fusion_land_find(land, lext, *block);
-			if (pos != FUSION_LAND_NONE)
-				fusion_drain_mark(fs, round, pos);
-		}
-		spin_unlock_irqrestore(&land->lock, flags);
-		spin_unlock_irq(&fs->lock);
-		cond_resched();
 	}
 }
 
@@ -434,28 +408,4 @@ int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *fo
 	fusion_drain_steps(fs, round, force, way);
 	fusion_drain_end_round(fs);
 	return 0;
-}
-
-int fusion_drain_extents(struct fusion *fs, const u32 *lexts, unsigned int nr, bool together,
-			 const struct fusion_force *force, enum fusion_drain_way way,
-			 struct fusion_drained *counts)
-{
-	struct fusion_land_round *round;
-	unsigned int i = 0;
-	u32 block = 0;
-
-	round = fusion_drain_begin_round(fs, MOST_BLOCKS, force, way, counts);
-	while (i < nr && !READ_ONCE(fs->mover.stopping) && !fusion_gate_ready(fs)) {
-		round->nr = 0;
-		do {
-			fusion_drain_take_extent(fs, round, lexts[i], &block);
-			if (block < fs->land.blocks)
-				break;
-			block = 0;
-		} while (++i < nr && together);
-		counts->taken += round->nr;
-		fusion_drain_steps(fs, round, force, way);
-	}
-	fusion_drain_end_round(fs);
-	return i < nr ? -EIO : 0;
 }

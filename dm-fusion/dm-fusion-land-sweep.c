@@ -112,17 +112,11 @@ static void fusion_sweep_add(struct choice *c, struct fusion_swept one)
 
 /* -- all of them ----------------------------------------------------------------------------- */
 
-/*
- * Only the mover has extents LOCKED: those that it drains, behind a drain of epochs. None is so
- * during a sweep.
- */
+/* The mover moves extents and drains, one after the other: none is WATCHED or LOCKED meanwhile. */
 static bool fusion_drain_may_take(const struct fusion_land_entry *entry, u32 word)
 {
-	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
-		return false;
-	if (fusion_word_state(word) == FUSION_LOCKED)
-		return !(entry->flags & ~FUSION_LAND_BUSY);
-	return fusion_word_state(word) == FUSION_STABLE && !entry->flags;
+	return fusion_word_mapped(word) && fusion_word_dev(word) == FUSION_SLOW &&
+	       fusion_word_state(word) == FUSION_STABLE && !entry->flags;
 }
 
 bool fusion_drain_to(const struct fusion *fs, u32 pos, u64 *to, struct fusion_drained *counts)

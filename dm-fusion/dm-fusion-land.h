@@ -31,7 +31,7 @@
  * the block to the slow member, and the entry dies: dm-fusion-land-merge.c.
  *
  * An extent with entries, or with blocks on their way, is on the slow member: INV18. It may move
- * there, as entries name the extent, not its slot. Before it is promoted, its blocks are drained.
+ * there, as entries name the extent, not its slot. How it is promoted, dm-fusion-land-moves.c says.
  *
  * A segment without entries is freed with the next commit. Its slot is free after a drain behind
  * that (INV21), as readers may be in it.
@@ -45,6 +45,7 @@
 #include <linux/limits.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/wait.h>
 
 #include "dm-fusion-land-pace.h"
 #include "dm-fusion-record.h"
@@ -173,8 +174,7 @@ struct fusion_land_segment {
  * @next: the next position in the bucket, by position
  * @bucket: the first one, or FUSION_LAND_NONE
  * @extent: extents: dm-fusion-land-extent.c
- * @extent_bucket: the first one, or FUSION_LAND_NONE
- * @extent_free: the first place that is free, or FUSION_LAND_NONE
+ * @extent_bucket, @extent_free: the first one, the first free place, or FUSION_LAND_NONE
  * @gone: bitmap, by place: extents that have none any more, since the last commit began
  * @going: the same, before that
  * @live: bitmaps, one behind the other, of the positions in the index
@@ -189,8 +189,7 @@ struct fusion_land_segment {
  * @ahead: places of segments that are opened, by the lowest bits of their numbers
  * @flushed_seq: the batches up to this one are durable
  * @batch: batches, in a ring
- * @first_batch: the first one that has not ended
- * @nr_batches: how many have a place
+ * @first_batch, @nr_batches: the first one that has not ended, and how many have a place
  * @nr_sent: how many of these have been sent, and have not ended
  * @sending: somebody sends them
  * @csum: of the header of the last one that was sealed; only of who is @sending
@@ -239,6 +238,7 @@ struct fusion_land_segment {
  * @fua_wq: queue of @fua_work: no batch waits for a flush
  * @work: sends batches that could not be sent at once, and writes summaries
  * @wq: queue of @work
+ * @wait: for blocks on their way
  *
  * The mover's:
  * @round: of the drain: dm-fusion-land-round.c
@@ -326,6 +326,7 @@ struct fusion_land {
 	struct workqueue_struct *fua_wq;
 	struct work_struct *work;
 	struct workqueue_struct *wq;
+	wait_queue_head_t wait;
 
 	struct fusion_land_round *round;
 	u8 *uncopied;
@@ -402,6 +403,9 @@ void fusion_land_mark(struct fusion_land *land, struct fusion_land_segment *seg)
  * fusion_land_look(). fs->lock held; takes @lock itself.
  */
 void fusion_land_kill_extent(struct fusion_land *land, u32 lext);
+
+/* The same for one that is on the fast member: openings take no notice of them, nor flushes. */
+void fusion_land_left_behind(struct fusion_land *land, u32 lext);
 
 /* May the extent have entries? Any context, no lock. */
 static inline bool fusion_land_has(const struct fusion_land *land, u32 lext)

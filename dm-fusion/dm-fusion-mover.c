@@ -135,8 +135,8 @@ static void fusion_tell_moves(struct fusion *fs, const struct fusion_job *jobs, 
 	unsigned int i, copied = 0;
 
 	for (i = 0; i < nr; i++) {
-		/* an I/O error takes time of its own, and so does the landing log */
-		if (jobs[i].outcome == FUSION_FAILED || jobs[i].drained)
+		/* an I/O error takes time of its own */
+		if (jobs[i].outcome == FUSION_FAILED)
 			return;
 		copied += jobs[i].copied && !jobs[i].flips;
 	}

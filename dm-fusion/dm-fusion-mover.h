@@ -80,8 +80,7 @@ struct fusion_job {
 	u32 old;		/* STABLE word before */
 	u32 new;		/* STABLE word after; unmapped: no slot */
 	enum fusion_outcome outcome;
-	bool drained;		/* of what it had in the landing log: dm-fusion-land-moves.c */
-	bool hindered;		/* it has entries there in spite of that */
+	u32 merged;		/* blocks that were laid over the copy: dm-fusion-land-moves.c */
 	bool started;		/* WATCHED or LOCKED was set */
 	bool copied;		/* or its shadow is current */
 	bool flips;		/* it goes to its shadow */

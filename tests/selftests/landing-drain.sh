@@ -126,7 +126,7 @@ long_standby() {
 	sleep 5
 	same "I/O of the slow member" "$(io)" "$before"
 	at_least "blocks in the log" "$(log_has blocks)" 150
-	# and as many as half of the log has, ahead of these
+	# with entries, and half as many as the log may have, open ahead
 	at_most "segments" "$(log_has segments)" 56
 	at_least "seconds of rest" "$(counter landing slow_idle)" 5
 
