@@ -448,10 +448,7 @@ static __always_inline void fusion_end_slot(struct fusion *fs, struct fusion_io 
 	fusion_leave(fs, io);
 }
 
-/*
- * The same of a write over entries of the landing log, or one that waits for a commit, or that is
- * counted; or of a read of copies.
- */
+/* The same of a write over entries, one that waits for a commit, or is counted; or of copies. */
 static noinline int fusion_end_noted(struct fusion *fs, struct fusion_io *io, struct bio *bio,
 				     blk_status_t error)
 {

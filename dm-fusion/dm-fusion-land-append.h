@@ -131,4 +131,19 @@ bool fusion_land_summary_due(const struct fusion *fs);
 /* Write the next block of it. Context: land->work; sleeps. */
 void fusion_land_summary_write(struct fusion *fs);
 
+/* -- dm-fusion-land-merge.c: the worker ---------------------------------------------------- */
+
+/* Return: 0 or -ENOMEM; fusion_land_merge_exit() must follow in any case. */
+int fusion_land_merge_init(struct fusion *fs);
+void fusion_land_merge_exit(struct fusion *fs);
+
+/*
+ * The bio got FUSION_MERGE. Return: false if it has to look again; otherwise it comes back when it
+ * can go on.
+ */
+bool fusion_land_merge(struct fusion *fs, struct bio *bio);
+
+/* A bio comes to the worker, perhaps back from a merge. Return: is it seen to? */
+bool fusion_land_merge_goes_on(struct fusion *fs, struct bio *bio);
+
 #endif

@@ -493,19 +493,4 @@ struct fusion_land_reach fusion_land_reach(const struct fusion *fs, const struct
 bool fusion_land_obstacle(const struct fusion_land *land, const struct fusion_land_reach *r,
 			  u32 *pos);
 
-/* -- dm-fusion-land-merge.c: the worker ---------------------------------------------------- */
-
-/* Return: 0 or -ENOMEM; fusion_land_merge_exit() must follow in any case. */
-int fusion_land_merge_init(struct fusion *fs);
-void fusion_land_merge_exit(struct fusion *fs);
-
-/*
- * The bio got FUSION_MERGE. Return: false if it has to look again; otherwise it comes back when it
- * can go on.
- */
-bool fusion_land_merge(struct fusion *fs, struct bio *bio);
-
-/* A bio comes to the worker, perhaps back from a merge. Return: is it seen to? */
-bool fusion_land_merge_goes_on(struct fusion *fs, struct bio *bio);
-
 #endif

@@ -12,8 +12,8 @@ struct fusion_status;
 #define FUS_NO_LIST		"its slow member has no list of the blocks that are newer in the " \
 				"log: if the fast member is lost, nothing tells which ones are " \
 				"outdated"
-#define FUS_NO_LIST_REMEDY	"to have that list, create the set with --landing, and copy its " \
-				"data there"
+#define FUS_NO_LIST_REMEDY	"a set that is created with a landing log has that list, and a " \
+				"smaller log may find room for it"
 
 /*
  * Call @each for each finding about the landing log of set @name that is no fault of the set
