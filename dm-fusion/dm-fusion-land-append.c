@@ -114,15 +114,16 @@ static bool fusion_land_fits_in(const struct fusion *fs, u32 nr)
 
 /*
  * Is a block being copied for a bio, or written over? One that is being drained takes no harm: what
- * gets there is older, and what is newer hides it.
+ * gets there is older, and what is newer hides it until the end of the round (FUSION_LAND_HIDES).
  */
 static bool fusion_land_hindered(const struct fusion_land *land, u32 lext, u32 block, u32 nr)
 {
+	const u16 drained = FUSION_LAND_MARKED | FUSION_LAND_HIDES;
 	u32 i, pos;
 
 	for (i = 0; i < nr; i++) {
 		pos = fusion_land_find(land, lext, block + i);
-		if (pos != FUSION_LAND_NONE && land->entry[pos].flags & ~FUSION_LAND_MARKED)
+		if (pos != FUSION_LAND_NONE && land->entry[pos].flags & ~drained)
 			return true;
 	}
 	return false;

@@ -186,17 +186,21 @@ void fusion_land_arrive(struct fusion_land *land)
 	const u32 pos = land->flight[land->flight_first];
 	const struct fusion_land_entry *entry = &land->entry[pos];
 	const u32 older = fusion_land_find(land, entry->lext, entry->block);
+	bool hides = false;
 
 	land->flight_first = (land->flight_first + 1) % FUSION_LAND_FLIGHT;
 	land->nr_flight--;
 	if (older != FUSION_LAND_NONE) {
 		struct fusion_land_segment *seg = &land->segment[older / land->blocks];
 
+		hides = land->entry[older].flags & (FUSION_LAND_MARKED | FUSION_LAND_HIDES);
 		fusion_land_remove(land, older);
 		seg->older = true;
 		fusion_land_mark(land, seg);
 	}
 	fusion_land_insert(land, pos, entry->lext, entry->block);
+	if (hides)
+		land->entry[pos].flags |= FUSION_LAND_HIDES;
 	fusion_land_uncount(land, entry->lext);
 }
 

@@ -215,7 +215,12 @@ void fusion_merge_forget(struct fusion *fs, const struct fusion_job *jobs, unsig
 		if (!jobs[i].merged || jobs[i].outcome != FUSION_MOVED)
 			continue;
 		spin_lock_irq(&fs->lock);
-		fusion_land_left_behind(&fs->land, jobs[i].move.lext);
+		/*
+		 * Otherwise it was unmapped since the commit has ended, for which these entries died,
+		 * and what it has now may be newer.
+		 */
+		if (fusion_word_on_fast(fs, READ_ONCE(fs->map[jobs[i].move.lext])))
+			fusion_land_left_behind(&fs->land, jobs[i].move.lext);
 		spin_unlock_irq(&fs->lock);
 		any = true;
 	}

@@ -7,7 +7,8 @@
  *
  *  1. Mark live entries (FUSION_LAND_MARKED) that dm-fusion-land-sweep.c chooses. No write may be
  *     over them. From here on, a write past the log to such a block waits until the end of the
- *     round. One into the log takes the place of the entry.
+ *     round. One into the log takes the place of the entry, and the same goes for the block
+ *     then (FUSION_LAND_HIDES): a write past the log must not be overtaken by the copy.
  *  2. Drain: writes that were sent before have ended.
  *  3. Copy (dm-fusion-land-copy.c), in the order of the slow member. Blocks that lie side by side
  *     on both members are one copy. Each copy is in an epoch: it has looked at the marks first, so
@@ -61,7 +62,9 @@ enum fate {
 struct block {
 	sector_t to;
 	u32 pos;
-	u32 fate;
+	u32 lext;
+	u16 block;
+	u8 fate;
 };
 
 /* The mover's only one, so that none lacks memory. */
@@ -77,12 +80,18 @@ struct fusion_land_round {
 /* Take the block at @pos, if that is possible. fs->lock and land->lock held. */
 static void fusion_drain_mark(struct fusion *fs, struct fusion_land_round *round, u32 pos)
 {
+	struct fusion_land_entry *entry = &fs->land.entry[pos];
 	u64 to;
 
 	if (!fusion_drain_to(fs, pos, &to, round->counts))
 		return;
-	fs->land.entry[pos].flags = FUSION_LAND_MARKED;
-	round->block[round->nr++] = (struct block){ .to = to, .pos = pos };
+	entry->flags = FUSION_LAND_MARKED;
+	round->block[round->nr++] = (struct block){
+		.to = to,
+		.pos = pos,
+		.lext = entry->lext,
+		.block = entry->block,
+	};
 }
 
 /* Take what can be taken of the @nr blocks at @next. */
@@ -264,14 +273,25 @@ static void fusion_drain_copy(struct fusion *fs, struct fusion_land_round *round
 
 /* -- step 5 ---------------------------------------------------------------------------------- */
 
+/* No copy of the block is under way any more. land->lock held. */
+static void fusion_drain_unhide(struct fusion_land *land, const struct block *block)
+{
+	const u32 pos = fusion_land_find(land, block->lext, block->block);
+
+	if (pos != FUSION_LAND_NONE)
+		land->entry[pos].flags &= ~FUSION_LAND_HIDES;
+}
+
 /* The end of a block. fs->lock and land->lock held. */
 static void fusion_drain_end_block(struct fusion *fs, struct fusion_land_round *round,
 				   const struct block *block, bool durable)
 {
 	struct fusion_land *land = &fs->land;
 
-	if (!fusion_drain_has_mark(fs, block->pos))
+	if (!fusion_drain_has_mark(fs, block->pos)) {
+		fusion_drain_unhide(land, block);
 		return;
+	}
 	land->entry[block->pos].flags = 0;
 	if (block->fate == COPIED && durable) {
 		fusion_land_kill(land, block->pos);

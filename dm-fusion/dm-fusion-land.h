@@ -75,12 +75,13 @@ static_assert(FUSION_LAND_BATCHES * FUSION_BATCH_BLOCKS <= FUSION_LAND_FLIGHT);
 #define FUSION_LAND_AHEAD	64U
 
 /*
- * Flags of an entry: it is being copied for a bio, or drained; otherwise the number of writes over
- * it under way.
+ * Flags of an entry: it is being copied for a bio, or drained; or it has taken the place of one
+ * that is being drained, and hides its copy; otherwise the number of writes over it under way.
  */
 #define FUSION_LAND_BUSY	0x8000U
 #define FUSION_LAND_MARKED	0x4000U
-#define FUSION_LAND_WRITES	0x3fffU
+#define FUSION_LAND_HIDES	0x2000U
+#define FUSION_LAND_WRITES	0x1fffU
 
 /* An entry; @lext and @block are the key. */
 struct fusion_land_entry {
