@@ -53,6 +53,8 @@ static bool fusion_copies_lend_slot(struct fusion *fs)
 	if (!fusion_word_mapped(word))
 		return false;
 	land->segment[i].slot = fusion_word_slot(word);
+	/* a run of the stale list must not take copies for what the segment had that was here */
+	land->segment[i].segno = 0;
 	land->nr_lent++;
 	fusion_copies_lend(land, i);
 	return true;

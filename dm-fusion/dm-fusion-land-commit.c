@@ -124,13 +124,21 @@ static bool fusion_land_open(struct fusion *fs)
 	if (i == FUSION_LAND_NONE)
 		return false;
 	seg = &land->segment[i];
-	*seg = (struct fusion_land_segment){
-		.segno = land->next_segno++,
-		.key = get_random_u64() ?: 1,
-		.slot = slot,
-		.state = FUSION_LAND_OPENING,
-		.steps = BIT(FUSION_LAND_NEW),
-	};
+	/* one by one: reads and writes of copies there look at the slot, which stays, without a lock */
+	if (seg->slot != slot)
+		WRITE_ONCE(seg->slot, slot);
+	seg->segno = land->next_segno++;
+	seg->key = get_random_u64() ?: 1;
+	seg->end = 0;
+	seg->nr_live = 0;
+	seg->state = FUSION_LAND_OPENING;
+	seg->steps = BIT(FUSION_LAND_NEW);
+	seg->dirty = false;
+	seg->older = false;
+	seg->dead = false;
+	seg->ends = false;
+	seg->failed = false;
+	seg->kept = false;
 	land->ahead[seg->segno % FUSION_LAND_AHEAD] = seg - land->segment;
 	memset(land->recorded + (seg - land->segment) * land->bitmap_bytes, 0xff,
 	       land->blocks / 8);
@@ -331,10 +339,14 @@ void fusion_land_woken(struct fusion *fs)
 	if (!land->max || fs->commit.closed || fusion_mode(fs) != FUSION_RW)
 		return;
 	spin_lock_irqsave(&land->lock, flags);
+	/*
+	 * So that there is something to be recorded: any will do that is not about to be freed, as
+	 * LANDED goes with it. Without one, nothing gets into the log before the next commit opens it.
+	 */
 	for (i = 0; i < land->max; i++)
-		if (land->segment[i].state == FUSION_LAND_LISTED)
+		if (land->segment[i].state == FUSION_LAND_LISTED &&
+		    !(land->segment[i].steps & (BIT(FUSION_LAND_VOID) | BIT(FUSION_LAND_SEGFREE))))
 			break;
-	/* so that there is something to be recorded: any will do, as LANDED goes with it */
 	if (i < land->max) {
 		land->segment[i].dead = true;
 		fusion_land_mark(land, &land->segment[i]);

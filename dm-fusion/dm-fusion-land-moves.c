@@ -21,7 +21,7 @@
 #include "dm-fusion.h"
 
 /* Blocks that are looked up under one lock, and then copied. */
-#define CHUNK	64U
+#define CHUNK	32U
 
 /* Blocks that lie side by side in the log. */
 struct piece {

@@ -21,6 +21,7 @@ bool fusion_land_turn_off(struct fusion *fs)
 	spin_lock_irq(&fs->lock);
 	spin_lock_irqsave(&land->lock, flags);
 	WRITE_ONCE(land->off, true);
+	land->opens = false;
 	fusion_pace_end(fs);
 	ended = !land->nr_batches;
 	if (ended && land->ended.segno < land->next_segno)

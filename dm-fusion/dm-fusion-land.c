@@ -148,7 +148,7 @@ struct fusion_found fusion_land_look(struct fusion *fs, struct bio *bio, u32 wor
 u64 fusion_land_sector(const struct fusion *fs, u32 pos)
 {
 	const struct fusion_land *land = &fs->land;
-	const u32 slot = land->segment[pos / land->blocks].slot;
+	const u32 slot = READ_ONCE(land->segment[pos / land->blocks].slot);
 
 	return fs->base[FUSION_FAST] + ((u64)slot << fs->shift) +
 	       pos % land->blocks * FUSION_BLOCK_SECTORS;

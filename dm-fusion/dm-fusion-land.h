@@ -80,8 +80,8 @@ static_assert(FUSION_LAND_BATCHES * FUSION_BATCH_BLOCKS <= FUSION_LAND_FLIGHT);
  */
 #define FUSION_LAND_BUSY	0x8000U
 #define FUSION_LAND_MARKED	0x4000U
-#define FUSION_LAND_HIDES	0x2000U
-#define FUSION_LAND_WRITES	0x1fffU
+#define FUSION_LAND_HIDES	0x1000U
+#define FUSION_LAND_WRITES	0x0fffU
 
 /* An entry; @lext and @block are the key. */
 struct fusion_land_entry {

@@ -55,7 +55,8 @@ static void check_shelf(const struct fusion *fs, u32 i, unsigned long **taken)
 			sim_fail("INV24: copies are in fast slot %u, which is free", seg->slot);
 		if (__test_and_set_bit(seg->slot, taken[FUSION_FAST]))
 			sim_fail("INV3: copies share fast slot %u", seg->slot);
-	} else if (seg->nr_live || seg->end || fs->land.at_place == i) {
+	} else if (seg->nr_live || seg->end ||
+		   (fs->land.at_place == i && fs->land.at.segno == seg->segno)) {
 		sim_fail("INV24: copies are in segment %llu, which is used", seg->segno);
 	}
 }
