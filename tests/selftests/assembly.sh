@@ -45,8 +45,13 @@ once() {
 	same "uuid" "$(dmsetup info -c --noheadings -o uuid "$1")" "FUSION-$UUID"
 }
 
-# forget: the state after a boot
+# forget: the state after a boot. A worker of udev may just be at it for a device that goes.
 forget() {
+	local i
+	for ((i = 0; i < 50; i++)); do
+		! rm -rf /run/fusion 2>/dev/null || return 0
+		sleep 0.1
+	done
 	rm -rf /run/fusion
 }
 
