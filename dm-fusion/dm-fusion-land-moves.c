@@ -221,6 +221,9 @@ void fusion_merge_forget(struct fusion *fs, const struct fusion_job *jobs, unsig
 		 */
 		if (fusion_word_on_fast(fs, READ_ONCE(fs->map[jobs[i].move.lext])))
 			fusion_land_left_behind(&fs->land, jobs[i].move.lext);
+		/* the next commit to begin records it, if there is something to record */
+		if (fs->land.dirty)
+			fs->land.left_commit = fs->commit.started + 1;
 		spin_unlock_irq(&fs->lock);
 		any = true;
 	}
@@ -230,12 +233,6 @@ void fusion_merge_forget(struct fusion *fs, const struct fusion_job *jobs, unsig
 
 bool fusion_merge_unrecorded(struct fusion *fs, const struct fusion_job *job)
 {
-	struct fusion_land *land = &fs->land;
-
-	if (!land->max || job->move.to != FUSION_SLOW ||
-	    fusion_word_dev(job->old) != FUSION_FAST)
-		return false;
-	/* it may clear the bit */
-	fusion_land_any(land, job->move.lext, fs->commit.running);
-	return fusion_land_has(land, job->move.lext);
+	return job->move.to == FUSION_SLOW && fusion_word_dev(job->old) == FUSION_FAST &&
+	       fs->commit.done < fs->land.left_commit;
 }

@@ -207,6 +207,7 @@ struct fusion_land_segment {
  * @killed: as @live, what has died by fusion_land_kill() since the last commit began
  * @dirty: segments that are
  * @deaths: some are so by fusion_land_kill(): flushes wait for the next commit
+ * @left_commit: the number of the commit that records those by fusion_land_left_behind(); fs->lock
  * @ended: how far the log has got: the last batch that ended, and where the next one begins
  * @next_segno: number of the next segment that is opened
  *
@@ -298,6 +299,7 @@ struct fusion_land {
 	u8 *killed;
 	u32 dirty;
 	bool deaths;
+	u64 left_commit;
 	struct fusion_landed ended;
 	u64 next_segno;
 
