@@ -10,7 +10,7 @@
 
 #include "dm-fusion.h"
 
-/* A bit for each block of an extent that is in the log, from @block on. */
+/* A bit for each block of an extent that is in the log, from @block on. May sleep. */
 static unsigned long fusion_logged_blocks(struct fusion_land *land, u32 lext, u32 block)
 {
 	const u32 end = min_t(u32, land->blocks, block + BITS_PER_LONG);
@@ -23,16 +23,26 @@ static unsigned long fusion_logged_blocks(struct fusion_land *land, u32 lext, u3
 		if (fusion_land_find(land, lext, i) != FUSION_LAND_NONE)
 			bits |= 1UL << (i - block);
 	spin_unlock_irqrestore(&land->lock, flags);
+	/* an extent has up to 64 times as many blocks, and there can be millions of extents */
+	cond_resched();
 	return bits;
 }
 
 u32 fusion_land_logged(struct fusion *fs, u32 lext)
 {
 	struct fusion_land *land = &fs->land;
-	u32 block, nr = 0;
+	unsigned long flags;
+	u32 block, nr;
 
 	if (!fusion_land_has(land, lext))
 		return 0;
+	/* those on their way there are counted as well */
+	spin_lock_irqsave(&land->lock, flags);
+	nr = fusion_land_counted(land, lext);
+	spin_unlock_irqrestore(&land->lock, flags);
+	if (nr != FUSION_LAND_NONE)
+		return nr;
+	nr = 0;
 	for (block = 0; block < land->blocks; block += BITS_PER_LONG)
 		nr += hweight_long(fusion_logged_blocks(land, lext, block));
 	return nr;

@@ -81,25 +81,33 @@ static void restored(struct args *a)
 	REQUIRE_EQ(is.segments, 0);
 }
 
-static void test_refused(void)
+/* A dump of the set, in a new file of this name. */
+static void dump_to(char *path)
 {
-	char path[] = "/tmp/test-log.XXXXXX", *words[3];
 	const int fd = mkstemp(path);
-	struct args a = { .n = 2, .word = words };
 	struct json_object *o = NULL;
 	struct meta meta;
 
 	REQUIRE(fd >= 0);
-	log_set_make(&l, 40);
-	log_set_fill(&l);
-	log_set_finish(&l, true);
-	words[0] = l.im.path[FUSION_FAST];
-	words[1] = l.im.path[FUSION_SLOW];
+	close(fd);
 	log_set_look(&l, &meta);
 	REQUIRE(!dump_json(&meta, false, &o));
 	fus_meta_free(&meta);
 	REQUIRE(!json_object_to_file(path, o));
 	json_object_put(o);
+}
+
+static void test_refused(void)
+{
+	char path[] = "/tmp/test-log.XXXXXX", *words[3];
+	struct args a = { .n = 2, .word = words };
+
+	log_set_make(&l, 40);
+	log_set_fill(&l);
+	log_set_finish(&l, true);
+	words[0] = l.im.path[FUSION_FAST];
+	words[1] = l.im.path[FUSION_SLOW];
+	dump_to(path);
 
 	fus_on_error(hear);
 	a.opt[OPT_YES] = "";
@@ -115,12 +123,55 @@ static void test_refused(void)
 	restored(&a);
 	fus_on_error(NULL);
 	log_set_free(&l);
-	close(fd);
 	unlink(path);
+}
+
+/*
+ * No extent has moved since a dump was made, but the log has got on. Restored metadata tells no
+ * longer which dump it is from, so only the log says that the older one is.
+ */
+static void test_older_log(void)
+{
+	char older[] = "/tmp/test-log.XXXXXX", newer[] = "/tmp/test-log.XXXXXX", *words[3];
+	struct args a = { .n = 3, .word = words };
+	struct landing_sum was;
+
+	log_set_make(&l, 41);
+	log_set_fill(&l);
+	log_set_finish(&l, true);
+	dump_to(older);
+	log_land(&l.g);
+	log_set_record(&l);
+	dump_to(newer);
+	was = found();
+	words[1] = l.im.path[FUSION_FAST];
+	words[2] = l.im.path[FUSION_SLOW];
+
+	fus_on_error(hear);
+	a.opt[OPT_YES] = "";
+	words[0] = older;
+	refused(cmd_restore, &a, "its landing log ");
+	words[0] = newer;
+	for (int i = 0; i < 2; i++)
+		REQUIRE(!cmd_restore(&a), "%s", said);
+	words[0] = older;
+	refused(cmd_restore, &a, "its landing log has changed since");
+	REQUIRE_EQ(found().at.seq, was.at.seq);
+	a.opt[OPT_FORCE] = "";
+	REQUIRE(!cmd_restore(&a), "%s", said);
+	/* and this one is the newer one now */
+	words[0] = newer;
+	a.opt[OPT_FORCE] = NULL;
+	refused(cmd_restore, &a, "its landing log ");
+	fus_on_error(NULL);
+	log_set_free(&l);
+	unlink(older);
+	unlink(newer);
 }
 
 static const struct unit_test tests[] = {
 	{ "log, verbs: what they refuse, and restore", test_refused },
+	{ "log, verbs: restore of an older dump", test_older_log },
 };
 
 UNIT_TESTS(tests)

@@ -214,9 +214,12 @@ static void test_log(void)
 	require_screen("log", 24, 80, true);
 	look.st.log_stopped = true;
 	require_text("; out 31.7M/s; STOPPED\n");
+	look.st.log_stopped = false;
+	look.st.log_off = true;
+	require_text("; out 31.7M/s; off\n");
+	look.st.log_off = false;
 	/* of a kernel that does not count */
 	look.sample.log = (struct log_stats) { 0 };
-	look.st.log_stopped = false;
 	require_text("200.1M in it; out 31.7M/s\n");
 }
 

@@ -173,13 +173,19 @@ static void settle(struct replacing *r)
 	free(answer);
 }
 
-/* Return: 0 or -errno; @t has the reason. */
+/* Return: 0, -ECANCELED after a message, or another -errno; then @t has the reason. */
 static int try_to_join(struct replacing *r, struct attempt *t)
 {
 	const struct timespec pause = { .tv_nsec = JOIN_PAUSE_MS * 1000000L };
 	int err, tries = JOIN_TRIES;
 
 	do {
+		/*
+		 * It would lie on a disk that leaves, so it is off until that has. With a table
+		 * that the kernel takes back after a failure it is on again.
+		 */
+		if (turn_log_off(r->name))
+			return -ECANCELED;
 		settle(r);
 		err = exchange(r, t);
 		if (err != -EAGAIN)
@@ -203,10 +209,6 @@ int replace_join(struct replacing *r)
 	}
 	t.to.old = old;
 	t.back.old = new;
-	/* it would lie on a disk that leaves; until that has, it is off */
-	rc = turn_log_off(r->name);
-	if (rc)
-		return rc;
 	err = try_to_join(r, &t);
 	if (!err)
 		return replace_look(r);

@@ -26,6 +26,7 @@ static bool same_place(const struct meta_state *is, const struct meta_state *map
 struct present {
 	bool whole;		/* it can be loaded */
 	u32 moved;		/* extents in another place than the dump has; all if not whole */
+	bool relogged;		/* its landing log is not that of the dump */
 	u64 next_seq, next_txn;	/* where the journal continues */
 	u32 next_csum;
 };
@@ -44,12 +45,19 @@ static struct present load(const struct dump *d, const struct meta *meta, int de
 		p.moved = 0;
 		for (u32 i = 0; i < d->sb.nr_lexts; i++)
 			p.moved += !same_place(&st, &d->st, i);
+		/* the replica does not tell */
+		p.relogged = dev == FAST && !fus_log_same(&st.log, &d->st.log);
 		p.next_seq = st.next_seq;
 		p.next_txn = st.next_txn;
 		p.next_csum = st.next_csum;
 	}
 	fus_state_free(&st);
 	return p;
+}
+
+static bool same_data(const struct present *p)
+{
+	return !p->moved && !p->relogged;
 }
 
 /* Return: whether one superblock copy is damaged, or not the predecessor of the other. */
@@ -76,7 +84,7 @@ static bool is_newer(const struct dump *d, const struct meta *meta, const struct
 	 * Members that restore wrote, and that were not opened since, may be written again, whether
 	 * their epoch has come to be that of the dump or a later one.
 	 */
-	if (!sb->peer_at.generation && !sb->peer_at.seq && !p->moved)
+	if (!sb->peer_at.generation && !sb->peer_at.seq && same_data(p))
 		return false;
 	if (sb->epoch == epoch)
 		return d->generation[dev] && (sb->generation > d->generation[dev] ||
@@ -125,13 +133,28 @@ static int refuse_unmoved(const struct dump *d, const char *path, bool force)
 	return 0;
 }
 
-static int refuse_newer(const struct dump *d, const char *path, u32 moved, bool force)
+/* What was written to the log since was flushed, and the dump does not know of it. */
+static int refuse_relogged(const struct dump *d, const char *path, bool force)
+{
+	if (!force)
+		return fus_fail(FC_REFUSED, path, "was used after %s was made: its landing log has "
+				"changed since, and what was written to it would be lost; open the "
+				"set, or repair or salvage what is there; only if all newer copies "
+				"are lost, add --force", d->path);
+	fus_warn(path, "was used after %s was made: what was written to its landing log since is "
+		 "lost", d->path);
+	return 0;
+}
+
+static int refuse_newer(const struct dump *d, const char *path, const struct present *p, bool force)
 {
 	char extents[EXTENTS_TEXT];
 
-	if (!moved)
+	if (same_data(p))
 		return refuse_unmoved(d, path, force);
-	fus_extents_text(extents, moved, d->sb.extent_sectors);
+	if (!p->moved)
+		return refuse_relogged(d, path, force);
+	fus_extents_text(extents, p->moved, d->sb.extent_sectors);
 	if (!force)
 		return fus_fail(FC_REFUSED, path, "was used after %s was made: %s moved since, and "
 				"would be lost or mixed up; repair or salvage what is there; only "
@@ -152,10 +175,23 @@ static int refuse_older(const struct dump *d, const struct meta *meta, int dev, 
 	return 0;
 }
 
+static int refuse_other_log(const struct dump *d, const char *path, bool force)
+{
+	if (!force)
+		return fus_fail(FC_REFUSED, path, "has an intact map, and its landing log is not that "
+				"of %s: the newest versions of some blocks would be lost; open the "
+				"set, or repair it; only if that log is wrong, add --force",
+				d->path);
+	fus_warn(path, "had an intact map, and its landing log was not that of %s", d->path);
+	return 0;
+}
+
 static int refuse_whole(const struct dump *d, const struct meta *meta, u32 moved, bool force)
 {
 	char extents[EXTENTS_TEXT];
 
+	if (!moved)
+		return refuse_other_log(d, meta->m[FAST].o.path, force);
 	fus_extents_text(extents, moved, d->sb.extent_sectors);
 	if (!force)
 		return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "has an intact map, and has %s "
@@ -192,7 +228,7 @@ int restore_check_age(struct dump *d, const struct meta *meta, bool force)
 	const bool whole = is_whole(meta, &p[FAST]);
 	int rc;
 
-	d->goes_on = whole && !p[FAST].moved;
+	d->goes_on = whole && same_data(&p[FAST]);
 	if (d->goes_on) {
 		d->st.next_seq = p[FAST].next_seq;
 		d->st.next_txn = p[FAST].next_txn;
@@ -200,7 +236,7 @@ int restore_check_age(struct dump *d, const struct meta *meta, bool force)
 	}
 	for (int dev = 0; dev < 2; dev++)
 		if (is_newer(d, meta, &p[dev], dev))
-			return refuse_newer(d, meta->m[dev].o.path, p[dev].moved, force);
+			return refuse_newer(d, meta->m[dev].o.path, &p[dev], force);
 	if (d->goes_on)
 		return 0;
 	for (int dev = 0; dev < 2; dev++)

@@ -30,6 +30,8 @@ unsigned int top_draw_log(struct top_screen *s, const struct top_look *look, uns
 		      fus_size_text(out, look->rates.drained * FUS_LANDING_BLOCK));
 	if (st->log_stopped)
 		top_put(s, row, col, TOP_BAD, "; STOPPED");
+	else if (st->log_off)
+		top_put(s, row, col, TOP_PLAIN, "; off");
 	else if (log->waiting)
 		top_put(s, row, col, TOP_BAD, "; %" PRIu64 " wait%s", log->waiting,
 			log->waiting == 1 ? "s" : "");

@@ -56,7 +56,7 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 {
 	const struct fusion_status *st = &set->st;
 	enum health worst = HEALTH_OK;
-	char lost[96];
+	char lost[96], landing_on[256];
 
 #define FOUND(health, remedy, text) do {			\
 	worst = worst > (health) ? worst : (health);		\
@@ -101,6 +101,12 @@ enum health fus_set_health(const struct set *set, health_fn each, void *ctx)
 	if (st->log_stopped)
 		FOUND(HEALTH_WARNING, "see dmesg; drain and close the set, and open it again",
 		      "its landing log has stopped after an error");
+	snprintf(landing_on, sizeof(landing_on), "if no fusionctl shrink or replace runs, run "
+		 "dmsetup message %s 0 landing on", set->m.name);
+	/* the kernel turns it on again when the old member has left */
+	if (st->log_off && !st->log_stopped && !set->old)
+		FOUND(HEALTH_NOTE, landing_on, "its landing log is off, so small writes go to the "
+		      "slow member");
 	if (st->old.unreadable)
 		FOUND(HEALTH_WARNING, "see fusionctl help replace", "extents on the old member "
 		      "cannot be read");

@@ -107,6 +107,24 @@ int fus_log_apply(struct meta_log *log, const struct fusion_sb *sb,
 	return 0;
 }
 
+static bool same_segment(const struct meta_segment *a, const struct meta_segment *b)
+{
+	return a->seg.slot == b->seg.slot && a->seg.segno == b->seg.segno &&
+	       a->seg.key == b->seg.key && a->seg.end == b->seg.end &&
+	       !memcmp(a->live, b->live, sizeof(a->live));
+}
+
+bool fus_log_same(const struct meta_log *a, const struct meta_log *b)
+{
+	if (a->nr != b->nr || a->from.seq != b->from.seq || a->from.csum != b->from.csum ||
+	    a->from.segno != b->from.segno || a->from.pos != b->from.pos)
+		return false;
+	for (u32 i = 0; i < a->nr; i++)
+		if (!same_segment(a->seg[i], b->seg[i]))
+			return false;
+	return true;
+}
+
 /* -- what it has -------------------------------------------------------------------- */
 
 #define WINDOW_BLOCKS	64U	/* read at once */

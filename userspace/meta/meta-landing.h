@@ -47,6 +47,8 @@ void fus_log_free(struct meta_log *log);
 /* Apply a record of fusion_op_is_landing(); 0 or -ENOMEM. */
 int fus_log_apply(struct meta_log *log, const struct fusion_sb *sb,
 		  const struct fusion_record *rec);
+/* Do two journals say the same of the log? */
+bool fus_log_same(const struct meta_log *a, const struct meta_log *b);
 /*
  * Read the log of a set whose map is good, as the kernel is to read it. Damage goes to the report,
  * and so does what was found: r->landing.
