@@ -124,7 +124,7 @@ static bool fusion_land_open(struct fusion *fs)
 	if (i == FUSION_LAND_NONE)
 		return false;
 	seg = &land->segment[i];
-	/* one by one: reads and writes of copies there look at the slot, which stays, without a lock */
+	/* one by one: who reads or writes copies there looks at the slot without a lock */
 	if (seg->slot != slot)
 		WRITE_ONCE(seg->slot, slot);
 	seg->segno = land->next_segno++;
@@ -341,7 +341,7 @@ void fusion_land_woken(struct fusion *fs)
 	spin_lock_irqsave(&land->lock, flags);
 	/*
 	 * So that there is something to be recorded: any will do that is not about to be freed, as
-	 * LANDED goes with it. Without one, nothing gets into the log before the next commit opens it.
+	 * LANDED goes with it. Without one, nothing gets into the log before the next commit.
 	 */
 	for (i = 0; i < land->max; i++)
 		if (land->segment[i].state == FUSION_LAND_LISTED &&

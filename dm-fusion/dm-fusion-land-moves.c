@@ -216,7 +216,7 @@ void fusion_merge_forget(struct fusion *fs, const struct fusion_job *jobs, unsig
 			continue;
 		spin_lock_irq(&fs->lock);
 		/*
-		 * Otherwise it was unmapped since the commit has ended, for which these entries died,
+		 * Otherwise it was unmapped since the commit has ended: these entries died for that,
 		 * and what it has now may be newer.
 		 */
 		if (fusion_word_on_fast(fs, READ_ONCE(fs->map[jobs[i].move.lext])))
