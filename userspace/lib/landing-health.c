@@ -22,10 +22,10 @@ struct found {
 	enum health worst;
 };
 
-static void found(struct found *f, enum health health, const char *text, const char *remedy)
+static void found(struct found *f, enum health how, const char *text, const char *remedy)
 {
-	f->worst = f->worst > health ? f->worst : health;
-	f->each(f->ctx, health, text, remedy);
+	f->worst = f->worst > how ? f->worst : how;
+	f->each(f->ctx, how, text, remedy);
 }
 
 /* Writes wait while the drain gets on, and go past the log if it does not. */
