@@ -216,8 +216,8 @@ void fusion_merge_forget(struct fusion *fs, const struct fusion_job *jobs, unsig
 			continue;
 		spin_lock_irq(&fs->lock);
 		/*
-		 * Otherwise it was unmapped since the commit has ended. These entries died then, and
-		 * what it has now may be newer.
+		 * Otherwise it was unmapped since the commit has ended. These entries died
+		 * then, and what it has now may be newer.
 		 */
 		if (fusion_word_on_fast(fs, READ_ONCE(fs->map[jobs[i].move.lext])))
 			fusion_land_left_behind(&fs->land, jobs[i].move.lext);
