@@ -21,7 +21,8 @@ int fusion_copies_index_init(struct fusion_land *land)
 		return -ENOMEM;
 	c->shelf = kvcalloc(land->max, sizeof(*c->shelf), GFP_KERNEL);
 	c->ghost = kvcalloc(1U << land->hash_bits, sizeof(*c->ghost), GFP_KERNEL);
-	if (!c->shelf || !c->ghost)
+	c->fill = kvcalloc(FUSION_FILLS, sizeof(*c->fill), GFP_KERNEL);
+	if (!c->shelf || !c->ghost || !c->fill)
 		return -ENOMEM;
 	for (i = 0; i < FUSION_FILLS; i++) {
 		c->fill[i].next = c->free;
@@ -37,6 +38,7 @@ void fusion_copies_index_exit(struct fusion_land *land)
 
 	if (!c)
 		return;
+	kvfree(c->fill);
 	kvfree(c->ghost);
 	kvfree(c->shelf);
 	kvfree(c);

@@ -371,7 +371,7 @@ void fusion_copies_exit(struct fusion *fs)
 		return;
 	if (c->wq)
 		destroy_workqueue(c->wq);
-	for (i = 0; i < FUSION_FILLS; i++)
+	for (i = 0; c->fill && i < FUSION_FILLS; i++)
 		for (k = 0; k < FUSION_FILL_BLOCKS; k++)
 			if (c->fill[i].page[k])
 				__free_page(c->fill[i].page[k]);

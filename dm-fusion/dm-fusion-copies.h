@@ -187,7 +187,7 @@ struct fusion_copies {
 	u16 *ghost;
 	u32 users[2];
 	u8 age;
-	struct fusion_fill fill[FUSION_FILLS];
+	struct fusion_fill *fill;
 	struct fusion_fill *free;
 	u32 nr_fills;
 	struct fusion_fill *ready, *last;

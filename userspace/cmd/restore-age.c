@@ -180,7 +180,8 @@ static int refuse_other_log(const struct dump *d, const char *path, bool force)
 	if (!force)
 		return fus_fail(FC_REFUSED, path, "has an intact map, and its landing log is not "
 				"that of %s: the newest versions of some blocks would be lost; "
-				"open the set, or repair it; only if that log is wrong, add --force",
+				"open the set, or repair it; only if that log is wrong, add "
+				"--force",
 				d->path);
 	fus_warn(path, "had an intact map, and its landing log was not that of %s", d->path);
 	return 0;
