@@ -96,6 +96,7 @@ static void test_idle(void)
 
 static void test_refused(void)
 {
+	sim_result_free(&result);
 	begin("100M", 10);
 	load("uniform");
 	REQUIRE(sim_run(&cfg, &result), "a log of most of the SSD");
