@@ -118,6 +118,14 @@ static inline struct op *add(struct op *op, enum op_kind kind, u32 sector, u32 n
 	return op + 1;
 }
 
+/* The machine crashes, perhaps while it goes down. */
+static inline struct op *add_crash(struct op *op, u64 *rng)
+{
+	op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
+	op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
+	return op;
+}
+
 /* Where disks may fail, now and then any one does, in any way. */
 struct op *fail_any(struct op *op, const struct setup *s, u64 *rng);
 

@@ -103,9 +103,7 @@ static struct op *disturb(struct op *op, const struct setup *s, u64 *rng)
 	case 1:
 		return add(op, rnd_below(rng, 2) ? OP_RELOAD : OP_REOPEN, 0, 0);
 	case 2:
-		op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
-		op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
-		return op;
+		return add_crash(op, rng);
 	case 3:
 		op = add(op, OP_FENCE, rnd_below(rng, slots), 0);
 		op[-1].flags = FUSION_FAST;

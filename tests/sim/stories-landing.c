@@ -317,10 +317,8 @@ u32 make_append_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 		default:
 			op = one(op, s, drains, rng);
 		}
-		if (!rnd_below(rng, 64)) {
-			op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
-			op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
-		}
+		if (!rnd_below(rng, 64))
+			op = add_crash(op, rng);
 		if (s->faults && !rnd_below(rng, 24))
 			op = fail_any(op, s, rng);
 	}
@@ -412,9 +410,7 @@ static struct op *disturb(struct op *op, const struct setup *s, bool drains, u64
 	case 1:
 		return add(op, rnd_below(rng, 2) ? OP_RELOAD : OP_REOPEN, 0, 0);
 	case 2:
-		op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
-		op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
-		return op;
+		return add_crash(op, rng);
 	case 3:
 		op = add(op, OP_WAIT, 0, 0);
 		return add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 13));
@@ -455,10 +451,8 @@ u32 make_landing_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 					 discard_beside_drain(op, s, rng);
 	while (end - op > 32) {
 		op = one(op, s, drains, rng);
-		if (!rnd_below(rng, 48)) {
-			op = add(op, OP_CRASH, 0, rnd_below(rng, 3));
-			op[-1].flags = rnd_below(rng, 2) ? OP_SHUTDOWN : 0;
-		}
+		if (!rnd_below(rng, 48))
+			op = add_crash(op, rng);
 		if (s->faults && !rnd_below(rng, 12))
 			op = fail_any(op, s, rng);
 	}
