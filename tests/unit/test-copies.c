@@ -257,12 +257,12 @@ static void test_memory(void)
 {
 	unsigned int left;
 
-	for (left = 0; left < 4; left++) {
+	for (left = 0; left < 5; left++) {
 		struct fusion_land land = {};
 
 		REQUIRE_EQ(fusion_land_init(&land, PLACES, BLOCKS, LEXTS), 0);
 		memory = left;
-		REQUIRE_EQ(fusion_copies_index_init(&land), left < 3 ? -ENOMEM : 0);
+		REQUIRE_EQ(fusion_copies_index_init(&land), left < 4 ? -ENOMEM : 0);
 		memory = -1U;
 		fusion_copies_index_exit(&land);
 		fusion_land_exit(&land);
