@@ -4,6 +4,7 @@
 #define LOG_SET_H
 
 #include "image-blocks.h"
+#include "error.h"
 #include "fusionctl.h"
 #include "landing-log.h"
 #include "meta.h"
@@ -132,6 +133,14 @@ static inline void log_set_look(const struct log_set *l, struct meta *meta)
 
 	REQUIRE(!fus_meta_open_to_look(2, path, meta));
 	REQUIRE(meta->known);
+}
+
+/* The caller's program has error.c. */
+static inline void log_set_open(const struct log_set *l, bool writable, struct meta *meta)
+{
+	char *path[2] = { (char *)l->im.path[FUSION_FAST], (char *)l->im.path[FUSION_SLOW] };
+
+	REQUIRE(!fus_meta_open_landing(2, path, writable, meta), "%s", fus_last_error()->what);
 }
 
 static inline void log_set_free(struct log_set *l)

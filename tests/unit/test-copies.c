@@ -4,6 +4,7 @@
 
 #include "dm-fusion-copies.h"
 
+#include "land-bound.h"
 #include "sim-kernel.h"
 #include "unit.h"
 
@@ -232,25 +233,17 @@ static void test_ghosts(void)
 	end(&l);
 }
 
-/* A log of 8 GiB, in extents of any size, of a set of four million. */
+static void require_bound(struct fusion_land *land)
+{
+	REQUIRE_EQ(fusion_copies_index_init(land), 0);
+	REQUIRE(bytes <= BOUND_AREA * 5 / 1000 + BOUND_LEXTS / 8 + 41ULL * land->max +
+			 sizeof(struct fusion_copies), "%zu", bytes);
+	fusion_copies_index_exit(land);
+}
+
 static void test_bound(void)
 {
-	const u64 area = 8ULL << 30;
-	const u32 lexts = 4U << 20;
-	u32 blocks;
-
-	for (blocks = 16; blocks <= 4096; blocks *= 2) {
-		struct fusion_land land = {};
-
-		bytes = 0;
-		REQUIRE_EQ(fusion_land_init(&land, area / FUSION_BLOCK_SIZE / blocks, blocks,
-					    lexts), 0);
-		REQUIRE_EQ(fusion_copies_index_init(&land), 0);
-		REQUIRE(bytes <= area * 5 / 1000 + lexts / 8 + 41ULL * land.max +
-				 sizeof(struct fusion_copies), "%zu", bytes);
-		fusion_copies_index_exit(&land);
-		fusion_land_exit(&land);
-	}
+	each_log_size(require_bound);
 }
 
 static void test_memory(void)

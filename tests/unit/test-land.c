@@ -4,6 +4,7 @@
 
 #include "dm-fusion-land-view.h"
 
+#include "land-bound.h"
 #include "sim-kernel.h"
 #include "unit.h"
 
@@ -329,23 +330,16 @@ static void test_slots(void)
 	fusion_land_exit(&l.land);
 }
 
-/* A log of 8 GiB, in extents of any size, of a set of four million. */
+/* a segment of 64 KiB has as much beside its entries as its entries take */
+static void require_bound(struct fusion_land *land)
+{
+	REQUIRE(bytes <= BOUND_AREA * 45 / 10000 + BOUND_LEXTS / 8 + 40ULL * land->max, "%zu",
+		bytes);
+}
+
 static void test_bound(void)
 {
-	const u64 area = 8ULL << 30;
-	const u32 lexts = 4U << 20;
-	u32 blocks;
-
-	for (blocks = 16; blocks <= 4096; blocks *= 2) {
-		struct fusion_land land = {};
-
-		bytes = 0;
-		REQUIRE_EQ(fusion_land_init(&land, area / FUSION_BLOCK_SIZE / blocks, blocks,
-					    lexts), 0);
-		/* a segment of 64 KiB has as much beside its entries as its entries take */
-		REQUIRE(bytes <= area * 45 / 10000 + lexts / 8 + 40ULL * land.max, "%zu", bytes);
-		fusion_land_exit(&land);
-	}
+	each_log_size(require_bound);
 }
 
 static void test_memory(void)

@@ -61,19 +61,12 @@ static void end(void)
 	log_set_free(&l);
 }
 
-static void open_set(bool writable, struct meta *meta)
-{
-	char *path[2] = { l.im.path[FAST], l.im.path[SLOW] };
-
-	REQUIRE(!fus_meta_open_landing(2, path, writable, meta), "%s", fus_last_error()->what);
-}
-
 /* As the verb does, up to what it would write. */
 static int plan(struct landing_change *c, struct meta *meta, const char *size)
 {
 	int rc;
 
-	open_set(true, meta);
+	log_set_open(&l, true, meta);
 	rc = fus_landing_look(c, meta);
 	return rc ?: fus_landing_plan(c, size);
 }
@@ -160,7 +153,7 @@ static u32 require_set(bool cut_short)
 	const char *why;
 	u32 slots;
 
-	open_set(false, &meta);
+	log_set_open(&l, false, &meta);
 	fus_meta_check(&meta, &r);
 	require_good(&r, cut_short);
 	fus_report_free(&r);
@@ -203,7 +196,7 @@ static void require_repairable(void)
 	struct rebuild rb;
 	struct meta meta;
 
-	open_set(false, &meta);
+	log_set_open(&l, false, &meta);
 	fast = fus_meta_sb(&meta, FAST);
 	meta.m[FAST].set[fast->active_set].block[0].why = "damaged";
 	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
@@ -294,7 +287,7 @@ static void test_full(void)
 	refuses("0", FC_REFUSED, "cannot be given another landing log while it has 24K in its "
 		"landing log", "open it, run fusionctl drain home, and close it");
 	refuses("much", FC_USAGE, "not a size", "");
-	open_set(true, &meta);
+	log_set_open(&l, true, &meta);
 	REQUIRE_EQ(fus_new_uuid_plan(&n, &meta), FC_REFUSED);
 	REQUIRE(strstr(fus_last_error()->what, "cannot be given another uuid while it has 24K"),
 		"%s", fus_last_error()->what);
@@ -333,7 +326,7 @@ static void require_finding(const char *text, enum severity level)
 	bool found = false;
 	struct meta meta;
 
-	open_set(false, &meta);
+	log_set_open(&l, false, &meta);
 	fus_meta_check(&meta, &r);
 	REQUIRE_EQ(r.count[LEVEL_ERROR], 0);
 	REQUIRE_EQ(r.count[LEVEL_WARNING], level == LEVEL_WARNING);
@@ -399,7 +392,7 @@ static bool renew(unsigned int writes)
 	struct meta meta;
 	int rc;
 
-	open_set(true, &meta);
+	log_set_open(&l, true, &meta);
 	rc = fus_new_uuid_plan(&n, &meta);
 	REQUIRE(!rc, "%s: %s", fus_last_error()->subject, fus_last_error()->what);
 	cut_at(writes);
@@ -465,7 +458,7 @@ static u32 lists(void)
 	struct meta meta;
 	u32 places;
 
-	open_set(false, &meta);
+	log_set_open(&l, false, &meta);
 	sb = fus_meta_sb(&meta, FAST);
 	places = sb->stale_places;
 	if (places) {

@@ -45,13 +45,6 @@ static void end(void)
 	log_set_free(&l);
 }
 
-static void open_set(bool writable, struct meta *meta)
-{
-	char *path[2] = { l.im.path[FAST], l.im.path[SLOW] };
-
-	REQUIRE(!fus_meta_open_landing(2, path, writable, meta), "%s", fus_last_error()->what);
-}
-
 /* What the log has, and nothing is wrong with the set but what a cut may leave. */
 static struct landing_sum look(bool clean)
 {
@@ -59,7 +52,7 @@ static struct landing_sum look(bool clean)
 	struct report r = { 0 };
 	struct meta meta;
 
-	open_set(false, &meta);
+	log_set_open(&l, false, &meta);
 	fus_meta_check(&meta, &r);
 	REQUIRE(!r.count[LEVEL_ERROR], "%s: %s", fus_report_worst(&r)->what,
 		fus_report_worst(&r)->text);
@@ -88,7 +81,7 @@ static void require_map(void)
 	struct meta_state st;
 	struct meta meta;
 
-	open_set(false, &meta);
+	log_set_open(&l, false, &meta);
 	fast = fus_meta_sb(&meta, FAST);
 	REQUIRE(!fus_state_init(&st, fast->nr_lexts));
 	REQUIRE(fus_state_load(&meta, fast, &st, NULL));
@@ -105,7 +98,7 @@ static bool repair(unsigned int writes)
 	struct meta meta;
 	int rc;
 
-	open_set(true, &meta);
+	log_set_open(&l, true, &meta);
 	REQUIRE(!fus_rebuild_state(&meta, FAST, &rb));
 	REQUIRE(rb.exact);
 	cut_at(writes);
