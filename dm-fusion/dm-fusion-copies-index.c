@@ -55,10 +55,20 @@ struct fusion_copies_group *fusion_copies_group(const struct fusion_land *land, 
 	return &land->copies->group[hash_32(lext, FUSION_COPY_GROUPS_BITS)];
 }
 
+u32 fusion_copies_bare_place(const struct fusion_land *land)
+{
+	u32 i;
+
+	for (i = 0; i < land->max; i++)
+		if (land->segment[i].state == FUSION_LAND_UNUSED && !land->segment[i].kept &&
+		    !fusion_copies_lent(land, i))
+			return i;
+	return FUSION_LAND_NONE;
+}
+
 /* -- copies ---------------------------------------------------------------------------------- */
 
-/* The same, also in a place that is left. */
-static u32 fusion_copies_seek(const struct fusion_land *land, u32 lext, u32 block)
+u32 fusion_copies_seek(const struct fusion_land *land, u32 lext, u32 block)
 {
 	return fusion_land_find(land, lext, block | FUSION_COPY_KEY);
 }

@@ -44,10 +44,9 @@ static bool fusion_copies_lend_slot(struct fusion *fs)
 	if (land->nr + land->nr_kept + land->nr_lent >= land->max || fs->commit.closed ||
 	    fs->slots.fence.rising || fusion_now_ms() < land->copies->hungry_ms)
 		return false;
-	for (i = 0; land->segment[i].state != FUSION_LAND_UNUSED || land->segment[i].kept ||
-	     land->copies->shelf[i] != FUSION_SHELF_NONE; i++)
-		if (i == land->max - 1)
-			return false;
+	i = fusion_copies_bare_place(land);
+	if (i == FUSION_LAND_NONE)
+		return false;
 	/* for all others as much is left as before */
 	word = fusion_slot_get(fs, FUSION_FAST, 0, fusion_spares(fs, FUSION_FAST) - 1);
 	if (!fusion_word_mapped(word))

@@ -131,7 +131,7 @@ static bool fusion_copies_coming(const struct fusion_land *land, const struct bl
 			return true;
 	}
 	for (block = b->first; block < b->end; block++)
-		if (fusion_land_find(land, b->lext, block | FUSION_COPY_KEY) != FUSION_LAND_NONE)
+		if (fusion_copies_seek(land, b->lext, block) != FUSION_LAND_NONE)
 			return true;
 	return false;
 }

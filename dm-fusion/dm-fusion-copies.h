@@ -225,11 +225,17 @@ void fusion_copies_index_exit(struct fusion_land *land);
 /* Is the place of a segment lent, or not yet given back? */
 bool fusion_copies_lent(const struct fusion_land *land, u32 place);
 
+/* A place without a segment, that is neither kept nor lent, or FUSION_LAND_NONE. */
+u32 fusion_copies_bare_place(const struct fusion_land *land);
+
 /* The group of an extent. */
 struct fusion_copies_group *fusion_copies_group(const struct fusion_land *land, u32 lext);
 
 /* The position of a copy that a read may use, or FUSION_LAND_NONE. */
 u32 fusion_copies_find(const struct fusion_land *land, u32 lext, u32 block);
+
+/* The same, also in a place that is left. */
+u32 fusion_copies_seek(const struct fusion_land *land, u32 lext, u32 block);
 
 /* A read uses it. */
 void fusion_copies_use(struct fusion_land *land, u32 pos);

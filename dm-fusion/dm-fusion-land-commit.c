@@ -35,6 +35,7 @@
 #include <linux/string.h>
 
 #include "dm-fusion.h"
+#include "dm-fusion-landing.h"
 
 /*
  * Blocks of segments that are open ahead of the one that is being filled, at most: an opening reads
@@ -96,7 +97,7 @@ bool fusion_land_runs_short(const struct fusion *fs)
 static u32 fusion_land_free_place(struct fusion *fs, u32 *slot)
 {
 	struct fusion_land *land = &fs->land;
-	u32 i = 0, word;
+	u32 i, word = FUSION_WORD_UNMAPPED;
 
 	if (land->nr_lent && (land->nr + land->nr_kept + land->nr_lent == land->max ||
 			      fs->slots.nr_free[FUSION_FAST] <= fs->sb.spare_fast)) {
@@ -104,13 +105,12 @@ static u32 fusion_land_free_place(struct fusion *fs, u32 *slot)
 		*slot = land->segment[i].slot;
 		return i;
 	}
-	word = fusion_slot_get(fs, FUSION_FAST, 0, 0);
+	i = fusion_copies_bare_place(land);
+	if (i != FUSION_LAND_NONE)
+		word = fusion_slot_get(fs, FUSION_FAST, 0, 0);
 	if (!fusion_word_mapped(word))
 		return FUSION_LAND_NONE;
 	*slot = fusion_word_slot(word);
-	while (land->segment[i].state != FUSION_LAND_UNUSED || land->segment[i].kept ||
-	       fusion_copies_lent(land, i))
-		i++;
 	return i;
 }
 
@@ -246,12 +246,6 @@ static void fusion_land_record_dying(const struct fusion_land *land, u32 i, bool
 		recorded[k] = live ? recorded[k] | dying[k] : recorded[k] & ~dying[k];
 }
 
-/* Without a LANDED, a replay takes it that the log has got nowhere. */
-static bool fusion_land_nowhere(const struct fusion_landed *landed)
-{
-	return !landed->seq && landed->segno == 1 && !landed->pos;
-}
-
 bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 		      struct fusion_record *rec)
 {
@@ -262,7 +256,7 @@ bool fusion_land_next(const struct fusion *fs, struct fusion_land_cursor *at,
 		return false;
 	for (; at->step < FUSION_LAND_STEPS; at->step++, at->i = 0) {
 		if (at->step == FUSION_LAND_LANDED && !at->i &&
-		    !fusion_land_nowhere(&land->landed)) {
+		    !fusion_landed_nowhere(&land->landed)) {
 			rec->op = FUSION_OP_LANDED;
 			rec->landed = land->landed;
 			return true;

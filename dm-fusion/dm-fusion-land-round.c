@@ -385,47 +385,26 @@ void fusion_drain_exit(struct fusion *fs)
 	kvfree(land->round);
 }
 
-/* All that it can use, before any write has to wait for it. */
-static struct fusion_land_round *fusion_drain_begin_round(struct fusion *fs, u32 most,
-							  const struct fusion_force *force,
-							  enum fusion_drain_way way,
-							  struct fusion_drained *counts)
+int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
+		       enum fusion_drain_way way, struct fusion_drained *counts)
 {
 	/* what it has will do */
 	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN | (force ? 0 : __GFP_NORETRY);
 	struct fusion_land_round *round = fs->land.round;
 
 	*counts = (struct fusion_drained){ };
+	/* before any write has to wait for the round, as is all that it needs */
+	if (fusion_gate_ready(fs))
+		return -EIO;
 	round->counts = counts;
 	round->nr = 0;
 	/* a copy has blocks of one segment, behind a header */
-	fusion_land_copies_get(round->copies, round_copies[way], min(most, fs->land.blocks - 1),
-			       gfp);
-	return round;
-}
-
-static void fusion_drain_end_round(struct fusion *fs)
-{
-	struct fusion_land_round *round = fs->land.round;
-
-	fusion_drain_judge(&fs->land, round->counts);
-	fusion_land_copies_put(round->copies);
-}
-
-int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
-		       enum fusion_drain_way way, struct fusion_drained *counts)
-{
-	struct fusion_land_round *round;
-
-	/* before any write has to wait for the round */
-	if (fusion_gate_ready(fs)) {
-		*counts = (struct fusion_drained){ };
-		return -EIO;
-	}
-	round = fusion_drain_begin_round(fs, round_blocks[way], force, way, counts);
+	fusion_land_copies_get(round->copies, round_copies[way],
+			       min(round_blocks[way], fs->land.blocks - 1), gfp);
 	fusion_drain_take(fs, round, round_blocks[way], end);
 	counts->taken = round->nr;
 	fusion_drain_steps(fs, round, force, way);
-	fusion_drain_end_round(fs);
+	fusion_drain_judge(&fs->land, counts);
+	fusion_land_copies_put(round->copies);
 	return 0;
 }

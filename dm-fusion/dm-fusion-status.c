@@ -118,12 +118,10 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	if (lost)
 		DMEMIT(" lost %u %u", lost, partly);
 	if (fs->land.max)
-		DMEMIT(" log %u %u/%u %llu %s", logged, segments, fs->land.max,
-		       READ_ONCE(fs->land.nr_drained),
-		       fusion_land_state(&fs->land));
-	if (fs->land.max)
-		DMEMIT(" copies %u %llu %llu", READ_ONCE(fs->land.copies->nr),
-		       READ_ONCE(fs->land.copies->hits), READ_ONCE(fs->land.copies->made));
+		DMEMIT(" log %u %u/%u %llu %s copies %u %llu %llu", logged, segments, fs->land.max,
+		       READ_ONCE(fs->land.nr_drained), fusion_land_state(&fs->land),
+		       READ_ONCE(fs->land.copies->nr), READ_ONCE(fs->land.copies->hits),
+		       READ_ONCE(fs->land.copies->made));
 	if (!fusion_sb_has_old(&fs->sb))
 		return;
 	spin_lock_irq(&fs->lock);

@@ -95,6 +95,12 @@ struct fusion_summary {
 /* As long as no LANDED was recorded. */
 #define FUSION_LANDED_NOWHERE	((struct fusion_landed){ .segno = 1 })
 
+/* Without a LANDED, a replay takes it that the log has got nowhere. */
+static inline bool fusion_landed_nowhere(const struct fusion_landed *landed)
+{
+	return !landed->seq && landed->segno == 1 && !landed->pos;
+}
+
 /* -- places -------------------------------------------------------------------------------- */
 
 /* Does the superblock say how many slots are kept for a landing log? */

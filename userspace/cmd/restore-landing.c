@@ -42,8 +42,7 @@ static int read_landed(struct dump *d, struct json_object *landing)
 		rc = fus_field_u32(&d->source, o, "block", U32_MAX, &rec.landed.pos);
 	if (!rc)
 		rc = fus_field_u32(&d->source, o, "checksum", U32_MAX, &rec.landed.csum);
-	/* as long as it has got nowhere, no journal says so */
-	if (rc || (!rec.landed.seq && rec.landed.segno == 1 && !rec.landed.pos))
+	if (rc || fusion_landed_nowhere(&rec.landed))
 		return rc;
 	return add_record(d, "landed", &rec);
 }

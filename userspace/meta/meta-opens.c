@@ -33,9 +33,7 @@ static u32 segment_blocks(const struct fusion_sb *sb, const struct meta_state *s
 /* Has the log got anywhere? Then the last block says how far. */
 static bool has_landed(const struct meta_state *st)
 {
-	const struct fusion_landed *at = &st->log.from;
-
-	return at->seq || at->segno > 1 || at->pos;
+	return !fusion_landed_nowhere(&st->log.from);
 }
 
 /* Number of blocks that all of it needs. */
