@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb doctor: landing logs that do not get on, or of which nothing is left without the SSD. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "dm.h"
 #include "doctor.h"
 #include "landing-health.h"
 #include "landing-size.h"
@@ -21,17 +18,12 @@ void doctor_landing(struct doctor *d, const struct set *set, const char *subject
 		    void *ctx)
 {
 	struct log_stats log;
-	char *stats = NULL;
 	bool listed;
 
-	/* the kernel refuses that in mode fail, and says so in its log */
 	if (!set->st.logs || !strcmp(set->st.mode, "fail"))
 		return;
-	if (!fus_dm_message(set->m.name, "stats", &stats) && stats) {
-		fus_log_stats(stats, &log);
-		fus_landing_health(set->m.name, &set->st, &log, each, ctx);
-	}
-	free(stats);
+	fus_landing_stats(set, &log);
+	fus_landing_health(set->m.name, &set->st, &log, each, ctx);
 	if (!fus_landing_listed(set, &listed))
 		check_list(d, subject, listed);
 }

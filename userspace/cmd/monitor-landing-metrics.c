@@ -3,9 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "dm.h"
 #include "landing-size.h"
 #include "log-stats.h"
 #include "monitor.h"
@@ -56,18 +54,6 @@ static const struct metric {
 	  true, unlisted },
 };
 
-static void look_at(const struct set *set, struct view *v)
-{
-	char *stats = NULL;
-
-	v->st = &set->st;
-	/* the kernel refuses that in mode fail, and says so in its log */
-	if (set->st.logs && strcmp(set->st.mode, "fail") &&
-	    !fus_dm_message(set->m.name, "stats", &stats) && stats)
-		fus_log_stats(stats, &v->log);
-	free(stats);
-}
-
 void put_landing_metrics(FILE *f, const struct look *look)
 {
 	struct view *view = calloc(look->nr + 1, sizeof(*view));
@@ -75,8 +61,10 @@ void put_landing_metrics(FILE *f, const struct look *look)
 	/* the other metrics are worth having */
 	if (!view)
 		return;
-	for (unsigned int i = 0; i < look->nr; i++)
-		look_at(&look->set[i], &view[i]);
+	for (unsigned int i = 0; i < look->nr; i++) {
+		view[i].st = &look->set[i].st;
+		fus_landing_stats(&look->set[i], &view[i].log);
+	}
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
 		const struct metric *m = &metrics[i];
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The landing log of a set: its size as users write it, and what cannot be done with one. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "landing-size.h"
+#include "dm.h"
 #include "error.h"
 #include "fusionctl.h"
+#include "log-stats.h"
 #include "open-set.h"
 #include "scan.h"
 #include "setting.h"
@@ -63,6 +66,18 @@ const char *fus_landing_state(const struct fusion_status *st)
 {
 	return st->log_stopped ? "stopped" : st->log_off ? "off" :
 	       st->log_segments == st->log_most ? "full" : "ok";
+}
+
+void fus_landing_stats(const struct set *set, struct log_stats *log)
+{
+	char *stats = NULL;
+
+	*log = (struct log_stats) { 0 };
+	/* the kernel refuses that in mode fail, and says so in its log */
+	if (set->st.logs && strcmp(set->st.mode, "fail") &&
+	    !fus_dm_message(set->m.name, "stats", &stats) && stats)
+		fus_log_stats(stats, log);
+	free(stats);
 }
 
 int fus_landing_listed(const struct set *set, bool *listed)

@@ -10,6 +10,7 @@
 
 struct fusion_sb;
 struct fusion_status;
+struct log_stats;
 struct set;
 
 /* Bytes of a block of the log. */
@@ -28,6 +29,9 @@ int fus_landing_slots(const char *text, const struct fusion_sb *sb, uint32_t *sl
  * Of an open set with a log: "ok", "full" if writes go past it, "off", or "stopped" after an error.
  */
 const char *fus_landing_state(const struct fusion_status *st);
+/* Ask the kernel for the numbers of its log; they are not known if it has none, or does not say. */
+void fus_landing_stats(const struct set *set, struct log_stats *log);
+
 /* Has its slow member a stale list? The fast one says so, as the slow one may rest. 0 or -errno. */
 int fus_landing_listed(const struct set *set, bool *listed);
 /* Fails if the set has a landing log. @verb: what it cannot do then: "grow", "be released". */
