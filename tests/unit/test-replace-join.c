@@ -27,21 +27,6 @@ static struct {
 	char next[256];		/* the table that was tried last */
 } kernel;
 
-int __wrap_replace_look(struct replacing *r);
-int __wrap_fus_run_lock(const char *path, int *lock);
-void __wrap_fus_run_unlock(int *lock);
-int __wrap_fus_dm_get_set(const char *name, enum mapping_info what, struct mapping *m);
-void __wrap_fus_dm_put(struct mapping *m);
-int __wrap_fus_dm_exchange(const char *name, struct dm_exchange *x);
-int __wrap_pausing_begin(struct pausing *p, size_t bytes);
-void __wrap_pausing_reason(struct pausing *p, char *reason);
-void __wrap_pausing_end(struct pausing *p, bool stays);
-int __wrap_turn_log_off(const char *name);
-void __wrap_turn_log_on(const char *name);
-int __wrap_fus_send_message(const char *name, const char *msg, char **answer, char *reason,
-			    size_t size);
-int __wrap_nanosleep(const struct timespec *t, struct timespec *rest);
-
 int __wrap_replace_look(struct replacing *r)
 {
 	(void)r;
