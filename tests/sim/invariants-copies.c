@@ -6,7 +6,7 @@
 #include "invariants.h"
 
 /* What a block of a slot has for who reads it. */
-static void see_block(const struct fusion *fs, enum fusion_dev dev, u64 sector, u64 *stamps)
+static void see_block(const struct fusion *fs, u32 dev, u64 sector, u64 *stamps)
 {
 	static u64 all[EXTENT_SECTORS];
 	const u64 within = (sector - fs->base[dev]) % EXTENT_SECTORS;
@@ -18,9 +18,11 @@ static void see_block(const struct fusion *fs, enum fusion_dev dev, u64 sector, 
 static void check_content(const struct fusion *fs, u32 pos, u32 lext, u32 block)
 {
 	u64 copy[FUSION_BLOCK_SECTORS], slow[FUSION_BLOCK_SECTORS];
+	const u32 word = fs->map[lext];
 
 	see_block(fs, FUSION_FAST, fusion_land_sector(fs, pos), copy);
-	see_block(fs, FUSION_SLOW, fusion_word_sector(fs, fs->map[lext]) +
+	/* that may be the disk which leaves */
+	see_block(fs, fusion_word_disk(fs, word), fusion_word_sector(fs, word) +
 		  block * FUSION_BLOCK_SECTORS, slow);
 	if (memcmp(copy, slow, sizeof(copy)))
 		sim_fail("INV24: the copy of block %u of extent %u is another one", block, lext);
