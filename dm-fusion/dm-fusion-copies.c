@@ -91,6 +91,8 @@ static u32 fusion_copies_hit(struct fusion *fs, struct bio *bio, bool in_map)
 		dm_accept_partial_bio(bio, nr);
 	for (i = 0; i < run; i++)
 		fusion_copies_use(&fs->land, pos + i);
+	if (!io->stream)
+		fusion_policy_untouch(fs->policy, b.lext);
 	fusion_copies_save(io, &bio->bi_iter);
 	io->copied = true;
 	io->age = c->age;

@@ -12,6 +12,9 @@
  * room, the hand of a clock passes by, which gives each copy as many more rounds as it was used, up
  * to three.
  *
+ * Heat. A read that a copy serves needs no slot of its extent on the fast member, so it adds no heat:
+ * extents are promoted for what copies cannot serve.
+ *
  * What is on disk. Nothing: the index in memory is all that knows copies. It is that of the landing
  * log, with another key: FUSION_COPY_KEY beside the number of the block. An entry belongs to a
  * position, and a position to the log or to copies, never to both. So copies take no memory but two

@@ -95,6 +95,17 @@ void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
 		fusion_heat_add(p, lext, weight, now, word);
 }
 
+void fusion_policy_untouch(struct fusion_policy *p, u32 lext)
+{
+	u32 now = READ_ONCE(p->now);
+	u32 word = READ_ONCE(p->heat[lext]);
+
+	if ((word ^ now) & STAMP_MASK || word >> FUSION_HEAT_SHIFT < FUSION_HEAT_TOUCH)
+		return;
+	/* a tick half the range away: the next access in this one counts */
+	WRITE_ONCE(p->heat[lext], (word - (FUSION_HEAT_TOUCH << FUSION_HEAT_SHIFT)) ^ 0x80);
+}
+
 u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word)
 {
 	return fusion_word_heat(word, p->now);

@@ -117,6 +117,18 @@ u32 fusion_policy_pay(const struct fusion_policy *p);
  */
 void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight);
 
+/**
+ * fusion_policy_untouch() - take back an access that did not need the slot of its extent
+ * @p: policy
+ * @lext: extent, of which a small access has just been counted
+ *
+ * One access at most counts in a tick, and this may take back that of another one, after which the
+ * next one counts. So an extent of which some accesses need its slot gets a share of the heat.
+ *
+ * Context: any; lossy like fusion_policy_touch().
+ */
+void fusion_policy_untouch(struct fusion_policy *p, u32 lext);
+
 /* Present heat of an extent, decayed: 0..FUSION_HEAT_MAX. Context: any. */
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext);
 

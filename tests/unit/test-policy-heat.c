@@ -93,6 +93,32 @@ static void test_tick(void)
 	end();
 }
 
+/* What did not need its slot is taken back, and the next access in the tick counts. */
+static void test_untouch(void)
+{
+	start(64, 64, 0);
+	for (u32 t = 1; t <= 300; t++) {
+		fusion_policy_tick(p, t * 250);
+		fusion_policy_touch(p, 9, TOUCH);
+		fusion_policy_untouch(p, 9);
+		fusion_policy_touch(p, 10, TOUCH);
+		fusion_policy_untouch(p, 10);
+		fusion_policy_touch(p, 10, TOUCH);
+		fusion_policy_touch(p, 10, TOUCH);
+		REQUIRE_EQ(heat(9), 0);
+		REQUIRE_EQ(heat(10), t * TOUCH);
+	}
+	/* of one that had none in this tick, nothing is taken */
+	fusion_policy_tick(p, 301 * 250);
+	fusion_policy_untouch(p, 10);
+	REQUIRE_EQ(heat(10), 300 * TOUCH);
+	/* nor more than there is */
+	fusion_policy_touch(p, 11, 1);
+	fusion_policy_untouch(p, 11);
+	REQUIRE_EQ(heat(11), 1);
+	end();
+}
+
 static void test_forget(void)
 {
 	start(64, 64, 0);
@@ -205,6 +231,7 @@ static const struct unit_test tests[] = {
 	{ "heat of a steady rate", test_steady },
 	{ "heat saturates", test_saturation },
 	{ "one access counts per tick", test_tick },
+	{ "an access that needed no slot is taken back", test_untouch },
 	{ "a discarded extent is forgotten", test_forget },
 	{ "no wrap of the clock makes an extent hot", test_wrap },
 	{ "what was left alone for long is cold", test_long_ago },
