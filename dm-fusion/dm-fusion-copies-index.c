@@ -89,6 +89,19 @@ void fusion_copies_use(struct fusion_land *land, u32 pos)
 	entry->flags += (entry->flags & FUSION_COPY_ROUNDS) < FUSION_COPY_ROUNDS;
 }
 
+/* A copy was made. Every so often, look whether reads of copies were worth the last ones. */
+static void fusion_copies_reckon(struct fusion_land *land)
+{
+	struct fusion_copies *c = land->copies;
+	const u64 made = ++c->made - c->made_then;
+
+	if (made < (u64)land->max * land->blocks / 4)
+		return;
+	c->poor = c->hits - c->hits_then < made / 2;
+	c->made_then = c->made;
+	c->hits_then = c->hits;
+}
+
 void fusion_copies_enter(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 {
 	land->entry[pos] = (struct fusion_land_entry){
@@ -99,6 +112,7 @@ void fusion_copies_enter(struct fusion_land *land, u32 pos, u32 lext, u32 block)
 	fusion_land_link(land, pos);
 	fusion_copies_group(land, lext)->copies++;
 	land->copies->nr++;
+	fusion_copies_reckon(land);
 }
 
 void fusion_copies_remove(struct fusion_land *land, u32 pos)
@@ -172,7 +186,7 @@ bool fusion_copies_roomy(const struct fusion_land *land)
 	const struct fusion_copies *c = land->copies;
 	const u32 all = c->nr_shelves * land->blocks;
 
-	return c->more || c->nr + c->nr_fills + all / 16 < all;
+	return !c->poor && (c->more || c->nr + c->nr_fills + all / 16 < all);
 }
 
 u32 fusion_copies_turn(struct fusion_land *land, u32 *pos, u32 nr, u32 *steps)

@@ -247,7 +247,6 @@ static void fusion_copies_enter_run(struct fusion *fs, u32 first, u32 end, bool 
 		    c->shelf[c->pos[i] / land->blocks] != FUSION_SHELF_LENT)
 			continue;
 		fusion_copies_enter(land, c->pos[i], f->lext, f->block + c->part[i]);
-		c->made++;
 	}
 	if (failed) {
 		c->failed += end - first;

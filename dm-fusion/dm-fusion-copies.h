@@ -4,8 +4,11 @@
  * not use at the moment.
  *
  * What gets a copy. A read of at most 16 KiB, of whole blocks, that is no part of a stream and that
- * only the slow member can serve. While there is room, each such read does; otherwise the second
- * one: @ghost has traces of blocks that were read. It reads into pages of a struct fusion_fill,
+ * only the slow member can serve. While there is room and copies earn their writes, each such read
+ * does; otherwise the second one: @ghost has traces of blocks that were read. Copies earn too little
+ * if the last ones that were made, as many as a quarter of the log has positions, saw fewer than half
+ * as many reads of copies: as when nothing is read again, or when writes soon outdate them. It reads
+ * into pages of a struct fusion_fill,
  * from which the bio gets its data. So what a program does to its buffer meanwhile is in no copy.
  * There are FUSION_FILLS of these; without a free one the read is as any other. The work writes
  * them in batches, one position behind the other, and then the index has them. Where there is no
@@ -157,6 +160,7 @@ struct fusion_copies_group {
  * @ready: the first one that is to be written, or NULL
  * @last: the last one of these
  * @unpaid: bytes that were written and are not in the budget yet
+ * @poor: copies earn too little; as of @made_then and @hits_then, which were @made and @hits
  * @until_ms: ktime before which none are made
  * @hungry_ms: ktime before which no place is lent, as others lack slots
  * @hits: reads that copies have served
@@ -195,6 +199,8 @@ struct fusion_copies {
 	u32 nr_fills;
 	struct fusion_fill *ready, *last;
 	u64 unpaid;
+	bool poor;
+	u64 made_then, hits_then;
 	u64 until_ms;
 	u64 hungry_ms;
 	u64 hits, made, killed, evicted, retaken, failed;
@@ -261,7 +267,7 @@ void fusion_copies_forget(struct fusion_land *land, u32 lext);
 /* Was the block read before? From now on it was. */
 bool fusion_copies_seen(struct fusion_land *land, u32 lext, u32 block);
 
-/* Is there room for copies that nobody has to give up? */
+/* Is there room for copies that nobody has to give up, and do copies earn their writes? */
 bool fusion_copies_roomy(const struct fusion_land *land);
 
 /*

@@ -233,6 +233,31 @@ static void test_ghosts(void)
 	end(&l);
 }
 
+/* A read of a copy for each two that are made is the least: as much is looked at at a time. */
+static void test_earnings(void)
+{
+	const u32 window = POSITIONS / 4;
+	struct fusion_copies *c;
+	struct list l;
+	u32 i, round;
+
+	begin(&l, 5);
+	c = l.land.copies;
+	fusion_copies_lend(&l.land, 0);
+	for (round = 0; round < 4; round++) {
+		c->hits += window / 2 - round % 2;
+		for (i = 0; i < window; i++) {
+			REQUIRE_EQ(c->poor, round && !(round % 2));
+			fusion_copies_enter(&l.land, 3, 1, 2);
+			fusion_copies_remove(&l.land, 3);
+		}
+		REQUIRE_EQ(c->poor, round % 2);
+		REQUIRE_EQ(fusion_copies_roomy(&l.land), !c->poor);
+	}
+	REQUIRE_EQ(c->made, 4 * window);
+	end(&l);
+}
+
 static void require_bound(struct fusion_land *land)
 {
 	REQUIRE_EQ(fusion_copies_index_init(land), 0);
@@ -267,6 +292,7 @@ static const struct unit_test tests[] = {
 	{ "copies: reads that get some", test_fills },
 	{ "copies: rounds of the hand", test_rounds },
 	{ "copies: which blocks get one", test_ghosts },
+	{ "copies: what they earn", test_earnings },
 	{ "copies: memory is bounded", test_bound },
 	{ "copies: no memory", test_memory },
 };
