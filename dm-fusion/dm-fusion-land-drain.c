@@ -4,12 +4,12 @@
  *
  * While the slow member has nothing else to do, a round is long, and its copies go several at a
  * time; it ends early once a user comes. Beside foreground I/O, rounds are short and keep to duty,
- * and there are none as long as a quarter of the log at most is in use. From five eighths on,
+ * and there are none as long as a quarter of the log at most is in use. From three quarters on,
  * writers wait for the drain (dm-fusion-land-pace.c). Then rounds follow one another, whatever duty
- * says, until half of the log is free again; other moves of the mover come in between. While no
- * writer waits, these rounds take half of the time. A disk that sleeps is not woken before five
- * eighths of the log are in use, and then all of it is copied. A drain need not pay, and takes no
- * notice of the setting migration.
+ * says, until three eighths of the log are free again; other moves of the mover come in between.
+ * While no writer waits, these rounds take half of the time. A disk that sleeps is not woken before
+ * five eighths of the log are in use, so that there is room while it spins up; then all of it is
+ * copied. A drain need not pay, and takes no notice of the setting migration.
  *
  * On request, all is copied that there was when the request began, one round after another. It ends
  * when the segments have been freed, as far as nothing new has got into them; or when there are

@@ -5,8 +5,8 @@
  * A sorted drain copies several times as many blocks a second as the slow member writes at random.
  * So when the log is nearly full, writes wait for the drain and do not go past the log.
  *
- * As long as more than three eighths of the log are free, nobody waits. From then on there is a
- * limit: a position that writes may get to. The drain frees segments when it has been all over the
+ * As long as more than a quarter of the log is free, nobody waits. From then on there is a limit: a
+ * position that writes may get to. The drain frees segments when it has been all over the
  * slow member (dm-fusion-land-sweep.c), and then many of them: when it has copied about as many
  * blocks as there are entries now. So each block that it has copied moves the limit on by one part
  * in so many of what is left. There are fewer each time, so writers are about as fast at the end as
@@ -61,7 +61,7 @@ static u64 fusion_pace_free(const struct fusion *fs, u64 *total)
 /* What is left before writes are slowed down. */
 static u64 fusion_pace_beyond(u64 free, u64 total)
 {
-	const u64 last = total * 3 / 8;
+	const u64 last = total / 4;
 
 	return free - min(free, last);
 }
@@ -267,9 +267,9 @@ bool fusion_pace_pressed(struct fusion *fs)
 	spin_lock_irq(&fs->lock);
 	spin_lock_irqsave(&fs->land.lock, flags);
 	free = fusion_pace_update(fs, &total);
-	/* until half of it is free, so that it does not come and go */
+	/* until three eighths of it are free, so that it does not come and go */
 	pace->pressed = fusion_pace_any(pace) || !fusion_pace_beyond(free, total) ||
-			(pace->pressed && free < total / 2);
+			(pace->pressed && free < total * 3 / 8);
 	fusion_pace_admit(fs, false);
 	spin_unlock_irqrestore(&fs->land.lock, flags);
 	spin_unlock_irq(&fs->lock);
