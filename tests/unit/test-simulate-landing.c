@@ -94,6 +94,40 @@ static void test_idle(void)
 		(unsigned long long)result.land.drained, (unsigned long long)result.land.landed);
 }
 
+/* A load that is strewn over all extents, as zipf1.0-read and -mix of the bench; MB/s. */
+static double strewn(const char *landing, const char *text)
+{
+	begin(landing, 600);
+	load(text);
+	run();
+	return result.fused.bytes / 1e6;
+}
+
+/* Reads of copies, which add no heat; writes outdate them, and so does what moves. */
+static void test_copies(void)
+{
+	static const char reads[] = "zipf:1.0,read=100,qd=16,place=blocks";
+	const double without = strewn(NULL, reads);
+	double rate;
+
+	REQUIRE(!result.land.copied && !result.land.copy_reads);
+	rate = strewn("16M", reads);
+	REQUIRE(rate > 1.6 * without, "%.2f MB/s, and %.2f without", rate, without);
+	REQUIRE(result.land.copy_reads > result.total.ios / 2);
+	REQUIRE(result.promotions < 30, "%llu", (unsigned long long)result.promotions);
+	REQUIRE(strewn("32M", reads) > rate);
+	strewn("16M", "zipf:1.0,read=70,qd=16,place=blocks");
+	REQUIRE(result.land.copy_reads && result.promotions > 30);
+	/* few are read before a write or the log takes them: so only a second read makes one */
+	REQUIRE(result.land.copied < 20000, "%llu", (unsigned long long)result.land.copied);
+	/* nothing is read again */
+	strewn("16M", "uniform,read=100,qd=16");
+	REQUIRE(result.land.copied < 6000, "%llu", (unsigned long long)result.land.copied);
+	/* a large read has none */
+	strewn("16M", "zipf:1.0,read=100,qd=4,size=32K");
+	REQUIRE(!result.land.copied);
+}
+
 static void test_refused(void)
 {
 	sim_result_free(&result);
@@ -111,6 +145,7 @@ static const struct unit_test tests[] = {
 	{ "landing log: a burst", test_burst },
 	{ "landing log: reads, large writes and moves", test_mixed },
 	{ "landing log: the drain while nothing happens", test_idle },
+	{ "landing log: copies of what is read", test_copies },
 	{ "landing log: sizes that are refused", test_refused },
 };
 

@@ -81,7 +81,8 @@ static void test_parse(void)
 		"uniform:1", "loop:0", "uniform,qd=0", "uniform,qd=129", "uniform,read=101",
 		"uniform,size=100", "uniform,size=32M", "uniform,rate=0", "uniform,at=100%",
 		"uniform,shift=50%", "uniform,from=2h,to=1h", "uniform,", "uniform,qd", "uniform,=",
-		"uniform,place=x", "zipf:1,visits=0",
+		"uniform,place=x", "zipf:1,visits=0", "uniform,place=blocks",
+		"zipf:1,place=blocks,size=8K", "zipf:1,size=8K,place=blocks",
 	};
 	struct sim_spec spec;
 	u64 ns;

@@ -11,7 +11,7 @@
 #define SOURCE_DEPTH	(SIM_MAX_DEPTH / SIM_MAX_LOADS)
 #define NR_POINTS	4000U
 /* Completions that wait in the heap: all I/Os, arrivals, pieces of an extent. */
-#define MAX_EVENTS	(SIM_MAX_DEPTH + 256U + SIM_LAND_COPIES)
+#define MAX_EVENTS	(SIM_MAX_DEPTH + 256U + SIM_LAND_COPIES + 4 * SIM_MAX_DEPTH)
 
 /* -- the map ----------------------------------------------------------------------------- */
 
@@ -76,7 +76,7 @@ const char *sim_engine_check(const struct sim_engine *e)
 		why = "more extents than slots";
 	sim_slots_exit(&seen[FUSION_FAST]);
 	sim_slots_exit(&seen[FUSION_SLOW]);
-	return why ?: sim_land_check(e);
+	return why ?: sim_land_check(e) ?: sim_copies_check(e);
 }
 
 /* -- life --------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static bool create_map(struct sim_engine *e)
 	    !sim_slots_init(&e->slots[FUSION_SLOW], sb->slow_first_slot + sb->nr_slow_slots,
 			    sb->slow_first_slot))
 		return false;
-	if (!sim_land_init(e))
+	if (!sim_land_init(e) || !sim_copies_init(e))
 		return false;
 	plan_fill(e);
 	if (e->kind != SIM_FUSED)
@@ -187,6 +187,19 @@ static void create_sources(struct sim_engine *e)
 	}
 }
 
+/* Ranks that are blocks are 32 bits wide, and looked at one by one. */
+static int check_blocks(const struct sim_engine *e)
+{
+	const struct sim_config *cfg = e->cfg;
+
+	for (unsigned int i = 0; !cfg->trace && i < cfg->nr_loads; i++)
+		if (cfg->load[i].blocks &&
+		    (u64)e->nr_used * cfg->extent_bytes > SIM_MAX_BLOCKS * SIM_BLOCK)
+			return fus_fail(FC_USAGE, cfg->load[i].name, "place=blocks takes at most 1T; "
+					"simulate a smaller set, or give place=hashed");
+	return 0;
+}
+
 struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind kind,
 				     enum fusion_dev alone, struct sim_result *result,
 				     int *rc)
@@ -204,7 +217,7 @@ struct sim_engine *sim_engine_create(const struct sim_config *cfg, enum sim_kind
 	e->result = result;
 	e->hdd_at = SIM_NEVER;
 	e->land.timer = SIM_NEVER;
-	*rc = plan(e);
+	*rc = plan(e) ?: check_blocks(e);
 	if (*rc) {
 		sim_engine_destroy(e);
 		return NULL;
@@ -231,6 +244,7 @@ void sim_engine_destroy(struct sim_engine *e)
 {
 	fusion_policy_destroy(e->policy);
 	sim_shadows_exit(e);
+	sim_copies_exit(e);
 	sim_land_exit(e);
 	free(e->mover.away);
 	free(e->left_s);

@@ -291,6 +291,8 @@ static void complete(struct sim_engine *e, u32 id)
 	if (epoch != SIM_NO_EPOCH) {
 		e->nr_at[io->dev]--;
 		e->nr_done[io->dev]++;
+		if (io->fills)
+			sim_copies_fill(e, io);
 		if (io->dev == FUSION_SLOW)
 			e->land.slow_used = e->now;
 	}

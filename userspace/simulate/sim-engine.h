@@ -9,12 +9,14 @@
 #include <stdbool.h>
 
 #include "sim.h"
+#include "sim-copies.h"
 #include "sim-land.h"
 
 /* Numbers of commands and events: I/Os below SIM_MAX_DEPTH, then these. */
 #define SIM_ID_ARRIVAL	0x10000U	/* + load; a multiple of SIM_MAX_LOADS */
 #define SIM_ID_MOVER	0x20000U	/* + what the mover makes of it */
 #define SIM_ID_LOG	0x40000U	/* + what the landing log makes of it */
+#define SIM_ID_NOBODY	SIM_ID_LOG	/* nobody waits for it */
 
 /* Hits of an extent that was on the fast member from the beginning: it is never called wasted. */
 #define SIM_ALWAYS_THERE	0x80000000U
@@ -29,6 +31,7 @@ struct sim_io {
 	u8 load;
 	bool write;
 	bool stream;		/* it is part of one, or large */
+	bool fills;		/* what it reads gets copies */
 	bool paced;		/* it has waited for room in the landing log */
 	u8 epoch;		/* 0, 1; SIM_NO_EPOCH: holds none */
 	u8 dev;			/* if it holds one */
@@ -130,6 +133,7 @@ struct sim_engine {
 	struct sim_ssd ssd;
 	struct sim_mover mover;
 	struct sim_land land;
+	struct sim_copies copies;
 
 	struct sim_point *point;	/* the running one */
 	u64 point_end;

@@ -17,7 +17,7 @@
 
 static u64 beyond(u64 free, u64 total)
 {
-	const u64 last = total * 3 / 8;
+	const u64 last = total / 4;
 
 	return free - min(free, last);
 }
@@ -45,7 +45,7 @@ void sim_land_credit(struct sim_engine *e, u32 nr)
 	struct sim_land *land = &e->land;
 	u64 total, free = update(land, &total), used = total - free;
 	u64 each = min((used << 8) / (land->nr_live ? land->nr_live : 1), (u64)MOST_EACH << 8);
-	u64 part = min((free << 8) / (total * 3 / 8 ? total * 3 / 8 : 1), (u64)256);
+	u64 part = min((free << 8) / (total / 4 ? total / 4 : 1), (u64)256);
 
 	part = land->part + (nr * each * part >> 8);
 	land->part = part & 0xff;
@@ -73,6 +73,12 @@ void sim_land_trickle(struct sim_engine *e)
 static u64 first_block(const struct sim_engine *e, const struct sim_io *io)
 {
 	return (u64)io->lext * e->land.blocks + io->offset / SIM_BLOCK;
+}
+
+static u64 end_block(const struct sim_engine *e, const struct sim_io *io)
+{
+	return first_block(e, io) +
+	       (io->offset % SIM_BLOCK + io->bytes + SIM_BLOCK - 1) / SIM_BLOCK;
 }
 
 static void append(struct sim_engine *e, u32 id)
@@ -122,10 +128,9 @@ void sim_land_admit(struct sim_engine *e, bool dry)
 /* It goes past the log: what it covers there is dead, and the rest of a block is merged. */
 static void kill(struct sim_engine *e, const struct sim_io *io)
 {
-	const u64 first = first_block(e, io);
-	const u64 end = first + (io->offset % SIM_BLOCK + io->bytes + SIM_BLOCK - 1) / SIM_BLOCK;
+	const u64 end = end_block(e, io);
 
-	for (u64 block = first; block < end; block++) {
+	for (u64 block = first_block(e, io); block < end; block++) {
 		const u32 pos = sim_land_find(&e->land, block);
 
 		if (pos != SIM_NO_POS)
@@ -139,6 +144,7 @@ static bool route_write(struct sim_engine *e, u32 id)
 	struct sim_io *io = &e->io[id];
 	u64 total;
 
+	sim_copies_kill(e, first_block(e, io), end_block(e, io));
 	if (io->stream || (io->offset | io->bytes) % SIM_BLOCK ||
 	    io->bytes > MOST_BLOCKS * SIM_BLOCK) {
 		kill(e, io);
@@ -164,8 +170,7 @@ static bool route_write(struct sim_engine *e, u32 id)
 static bool route_read(struct sim_engine *e, u32 id)
 {
 	struct sim_io *io = &e->io[id];
-	const u64 first = first_block(e, io);
-	const u64 end = first + (io->offset % SIM_BLOCK + io->bytes + SIM_BLOCK - 1) / SIM_BLOCK;
+	const u64 first = first_block(e, io), end = end_block(e, io);
 	u32 pos = sim_land_find(&e->land, first);
 
 	for (u64 block = first; block < end; block++)
@@ -184,5 +189,7 @@ bool sim_land_route(struct sim_engine *e, u32 id)
 {
 	if (!e->land.max)
 		return false;
-	return e->io[id].write ? route_write(e, id) : e->land.nr_live && route_read(e, id);
+	if (e->io[id].write)
+		return route_write(e, id);
+	return (e->land.nr_live && route_read(e, id)) || sim_copies_read(e, id);
 }

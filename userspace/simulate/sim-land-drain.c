@@ -15,7 +15,6 @@
 
 #define OP_READ		(SIM_ID_LOG + 0x100)	/* + copy */
 #define OP_WRITE	(SIM_ID_LOG + 0x200)
-#define OP_EVICT	SIM_ID_LOG		/* nobody waits for it */
 
 static u64 slow_byte(const struct sim_engine *e, u64 block)
 {
@@ -136,7 +135,7 @@ void sim_land_done(struct sim_engine *e, u32 id)
 	struct sim_land *land = &e->land;
 	struct sim_copy *c;
 
-	if (id == OP_EVICT)
+	if (id == SIM_ID_NOBODY)
 		return;
 	c = &land->copy[id & 0xff];
 	if (id < OP_WRITE) {
@@ -168,8 +167,8 @@ static bool is_pressed(const struct sim_land *land)
 {
 	u64 total, free = sim_land_free(land, &total);
 
-	/* until half of it is free, so that it does not come and go */
-	return land->nr_waiting || free <= total * 3 / 8 || (land->pressed && free < total / 2);
+	/* until three eighths are free, so that it does not come and go */
+	return land->nr_waiting || free <= total / 4 || (land->pressed && free < total * 3 / 8);
 }
 
 void sim_land_timer(struct sim_engine *e)
@@ -206,7 +205,7 @@ void sim_land_evict(struct sim_engine *e, u32 lext)
 			/* as far as there is room in its queue */
 			if (e->hdd.nr_waiting < SIM_HDD_QUEUE / 2)
 				sim_submit(e, FUSION_SLOW, slow_byte(e, block - run),
-					   run * SIM_BLOCK, true, OP_EVICT);
+					   run * SIM_BLOCK, true, SIM_ID_NOBODY);
 			run = 0;
 		}
 	}

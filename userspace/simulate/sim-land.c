@@ -108,14 +108,16 @@ void sim_land_kill(struct sim_engine *e, u32 pos)
 
 /* -- its end -------------------------------------------------------------------------------- */
 
-static bool open_segment(struct sim_land *land)
+static bool open_segment(struct sim_engine *e)
 {
+	struct sim_land *land = &e->land;
 	u32 i = 0, was = land->at_segment;
 
 	if (!land->nr_free)
 		return false;
 	while (land->segment[i].segno)
 		i++;
+	sim_copies_leave(e, i);
 	land->segment[i].segno = ++land->segno;
 	land->nr_free--;
 	land->at_segment = i;
@@ -140,7 +142,7 @@ bool sim_land_room(struct sim_engine *e, u32 nr)
 		return false;
 	if (land->at_segment != SIM_NO_POS && land->at + positions(nr) <= land->blocks)
 		return true;
-	return open_segment(land);
+	return open_segment(e);
 }
 
 u32 sim_land_put(struct sim_engine *e, u64 block)

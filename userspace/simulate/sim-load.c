@@ -15,6 +15,7 @@
 #include "sim.h"
 #include "size.h"
 
+#define BLOCK	4096U
 #define TINY	0.000000001	/* tolerance of a sum of shares */
 
 /* -- as it is asked for -------------------------------------------------------------- */
@@ -190,8 +191,10 @@ static bool parse_option(const char *key, char *v, struct sim_spec *spec)
 		return parse_share(v, &spec->at) && spec->at < 1;
 	if (!strcmp(key, "shift"))
 		return parse_shift(v, spec);
-	if (!strcmp(key, "place") && (!strcmp(v, "hashed") || !strcmp(v, "linear"))) {
-		spec->hashed = *v == 'h';
+	if (!strcmp(key, "place") &&
+	    (!strcmp(v, "hashed") || !strcmp(v, "linear") || !strcmp(v, "blocks"))) {
+		spec->hashed = *v != 'l';
+		spec->blocks = *v == 'b';
 		return true;
 	}
 	return false;
@@ -224,10 +227,13 @@ int sim_parse_load(const char *text, struct sim_spec *spec)
 		if (!is || !parse_option(word, is, spec))
 			return fus_fail(FC_USAGE, whole, "not an option of a load, or out of "
 					"range; choose read=70, size=4K, qd=16 (at most %u), "
-					"rate=1000, at=50%%, place=hashed or linear, from=1h, "
-					"to=2h, shift=50%%@3h or visits=16",
+					"rate=1000, at=50%%, place=hashed, linear or blocks (zipf "
+					"of 4K), from=1h, to=2h, shift=50%%@3h or visits=16",
 					SIM_MAX_DEPTH / SIM_MAX_LOADS);
 	}
+	if (spec->blocks && (spec->shape != SIM_ZIPF || spec->bytes != BLOCK))
+		return fus_fail(FC_USAGE, spec->name, "place=blocks is for zipf with size=4K; give "
+				"place=hashed");
 	if (spec->from >= spec->to)
 		return fus_fail(FC_USAGE, spec->name, "ends before it begins; give from= less than "
 				"to=");
@@ -334,6 +340,8 @@ void sim_load_init(struct sim_load *load, const struct sim_spec *spec, u32 nr, u
 	load->spec = spec;
 	load->seed = random64(seed);
 	load->rng = load->seed;
+	if (spec->blocks)
+		nr *= extent_bytes / BLOCK;
 	load->nr = nr;
 	load->nr_ranks = nr;
 	load->extent_bytes = extent_bytes;
@@ -425,6 +433,11 @@ void sim_load_next(struct sim_load *load, struct sim_access *a)
 		break;
 	}
 	a->lext = place(load, rank);
+	if (spec->blocks) {
+		a->offset = a->lext % (load->extent_bytes / BLOCK) * BLOCK;
+		a->lext /= load->extent_bytes / BLOCK;
+		return;
+	}
 	unit = a->bytes < 4096 ? a->bytes : 4096;
 	a->offset = sim_below(&load->rng, (load->extent_bytes - a->bytes) / unit + 1) * unit;
 }
@@ -441,6 +454,7 @@ static void add_even(const struct sim_load *load, u32 first, u32 end, double wei
 void sim_load_density(const struct sim_load *load, double weight, float *density)
 {
 	const struct sim_spec *spec = load->spec;
+	const u32 unit = spec->blocks ? load->extent_bytes / BLOCK : 1;
 	double sum = 0;
 
 	switch (spec->shape) {
@@ -448,7 +462,8 @@ void sim_load_density(const struct sim_load *load, double weight, float *density
 		for (u32 rank = 0; rank < load->nr; rank++)
 			sum += zipf_h(spec->value, rank + 1);
 		for (u32 rank = 0; rank < load->nr; rank++)
-			density[place(load, rank)] += weight * zipf_h(spec->value, rank + 1) / sum;
+			density[place(load, rank) / unit] += weight *
+				zipf_h(spec->value, rank + 1) / sum;
 		break;
 	case SIM_ZONED:
 		for (unsigned int i = 0; i < spec->nr_zones; i++)

@@ -328,6 +328,8 @@ static void committed(struct sim_engine *e)
 		e->map[m->job[i].move.lext] =
 			sim_shadow_wanted(e, m->job[i].old, m->job[i].new) ?
 			fusion_word_set_state(m->job[i].new, FUSION_WATCHED) : m->job[i].new;
+		if (fusion_word_dev(m->job[i].new) == FUSION_FAST)
+			sim_copies_forget(e, m->job[i].move.lext);
 		count_move(e, &m->job[i]);
 	}
 	sim_unpark(e);

@@ -180,6 +180,9 @@ static void print_landing(const struct sim_config *cfg, const struct sim_result 
 	       fus_size_text(size, (u64)r->land.slots * cfg->extent_bytes),
 	       100 * ratio(r->land.landed, r->total.ios), 100 * ratio(r->land.reads, r->total.ios),
 	       fus_size_text(drained, r->land.drained * SIM_BLOCK));
+	printf("copies   %.1f%% of all I/Os were reads of copies in its free room; %s written for "
+	       "these\n", 100 * ratio(r->land.copy_reads, r->total.ios),
+	       fus_size_text(drained, r->land.copied * SIM_BLOCK));
 	if (r->land.waited)
 		printf("         %.1f%% of these writes waited for room, %.1f ms on average\n",
 		       100 * ratio(r->land.waited, r->land.landed),
@@ -322,6 +325,8 @@ static struct json_object *landing_json(const struct sim_config *cfg, const stru
 	fus_json_add_u64(o, "writes_delayed", r->land.waited);
 	add_double(o, "delay_seconds", r->land.wait_ns / 1e9);
 	fus_json_add_u64(o, "drained_bytes", r->land.drained * SIM_BLOCK);
+	fus_json_add_u64(o, "copies_read", r->land.copy_reads);
+	fus_json_add_u64(o, "copied_bytes", r->land.copied * SIM_BLOCK);
 	return o;
 }
 

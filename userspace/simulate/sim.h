@@ -12,6 +12,7 @@
  * sim-create.c	the same: its geometry, its first placement, and a check of its map
  * sim-phase.c	the same: what is counted, and how good a phase was
  * sim-land*.c	the same: its landing log, see sim-land.h
+ * sim-copies.c	the same: copies of what is read, in room that the log does not use
  * sim-mover.c	the same: the migration engine, as in dm-fusion-mover.c
  * sim-oracle.c	the best fixed placement
  * sim-run.c	a simulation and the ones it is compared with
@@ -35,6 +36,7 @@
 #define SIM_MAX_ZONES	8
 #define SIM_MAX_DEPTH	1024U
 #define SIM_MAX_PHASES	64
+#define SIM_MAX_BLOCKS	(1ULL << 28)
 #define SIM_MS		1000000ULL
 #define SIM_S		1000000000ULL
 #define SIM_NEVER	UINT64_MAX
@@ -83,6 +85,7 @@ struct sim_spec {
 	u32 visits;		/* loop: accesses to an extent each time round */
 	double at;		/* where it begins, as a share of the span */
 	bool hashed;		/* ranks are strewn over the span, not side by side */
+	bool blocks;		/* a rank is a block of 4 KiB, not an extent */
 	u64 from, to;
 	double shift;		/* share of the ranks that change places with others at @shift_at */
 	u64 shift_at;
@@ -309,6 +312,7 @@ struct sim_result {
 		u64 landed, reads;	/* I/Os that it had */
 		u64 waited, wait_ns;	/* writes that waited for room, and for how long together */
 		u64 drained;		/* blocks */
+		u64 copied, copy_reads;	/* blocks that got copies, I/Os that these served */
 	} land;
 	double hdd_busy;	/* share of the time */
 	struct sim_rate fused, unmoved, alone[FUSION_NR_DEVS];
