@@ -12,6 +12,7 @@
  * meta-state.c		the place of each extent: a map copy and the journal after it
  * meta-shadow.c	shadows, which the replica names instead of a fast slot: meta-shadow.h
  * meta-landing.c	the landing log: meta-landing.h
+ * log-drain.c		what it has, as the content of extents, and written to these
  * meta-stale.c		what the slow member says of it: meta-stale.h
  * meta-journal.c	the transactions in a ring, each by itself
  * meta-past.c		a member from an earlier time than the other

@@ -315,8 +315,12 @@ static int read_copies(const struct offline *o, struct copies *c)
 
 		c->valid[i] = !fus_offline_read(o, blocknr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE,
 						buf) &&
-			      !fusion_sb_unpack_transit(buf, blocknr, o->sectors, &c->sb[i], &why);
+			      !fusion_sb_unpack_known(buf, blocknr, o->sectors, KNOWN, &c->sb[i],
+						      &why);
 	}
+/* The set from before or after it may have a landing log. */
+#define KNOWN	(FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING | FUSION_INCOMPAT_IN_TRANSIT)
+
 	free(buf);
 	return 0;
 }
