@@ -235,7 +235,7 @@ test_release_stopped() {
 	fusionctl release data --leave-unmapped --yes >"$TMP/out" 2>"$TMP/err" </dev/null &
 	pid=$!
 	within 60 "the log is off" log_is off
-	kill -INT "$pid"
+	kill -TERM "$pid"
 	! wait "$pid" || fail "it was not stopped"
 	has "what it says" "$(<"$TMP/err")" "is still a set, with all its content"
 	as_filled

@@ -71,7 +71,8 @@ static const struct example examples[] = {
 	{ "", make_nothing, 0, { 6 << 11, 8 << 11 }, 512, 50, 10, ORDER_RANDOM, 16, false },
 	{ "", make_nothing, 0, { 6 << 11, 8 << 11 }, 512, 0, 0, ORDER_HOME, 16, false },
 	{ "ext4", make_ext4, 1, { 6 << 11, (8 << 11) + 37 }, 512, 100, 10, ORDER_RANDOM, 8, true },
-	{ "xfs", make_xfs, 1, { 7 << 11, (8 << 11) + 8 }, 4096, 60, 20, ORDER_RANDOM, 16, true },
+	{ "crypto_LUKS", make_luks_far, 2, { 7 << 11, (8 << 11) + 8 }, 4096, 60, 20,
+	  ORDER_RANDOM, 16, true },
 };
 
 /* The set as it was made. */
