@@ -167,9 +167,29 @@ static void test_older_log(void)
 	unlink(newer);
 }
 
+/* Behind more findings than a list has, the one that matters is counted, and named. */
+static void test_many(void)
+{
+	struct report r = { 0 };
+
+	for (u64 i = 0; i < 20000; i++)
+		fus_report_add(&r, LEVEL_NOTE, FAST, i, "heat", "nothing is wrong");
+	fus_report_add(&r, LEVEL_WARNING, SLOW, NO_BLOCK, FUS_STALE_LIST, "is damaged");
+	REQUIRE_EQ(r.unrepaired, 0);
+	REQUIRE(!strcmp(fus_report_worst(&r)->what, FUS_STALE_LIST));
+	fus_report_add(&r, LEVEL_ERROR, FAST, 7, "map", "is wrong");
+	fus_report_add(&r, LEVEL_WARNING, FAST, 8, "map", "is odd");
+	REQUIRE_EQ(r.unrepaired, 2);
+	REQUIRE_EQ(r.count[LEVEL_NOTE], 20000);
+	REQUIRE_EQ(fus_report_worst(&r)->block, 7);
+	REQUIRE(r.nr < 20000);
+	fus_report_free(&r);
+}
+
 static const struct unit_test tests[] = {
 	{ "log, verbs: what they refuse, and restore", test_refused },
 	{ "log, verbs: restore of an older dump", test_older_log },
+	{ "log, verbs: what matters behind ten thousand findings", test_many },
 };
 
 UNIT_TESTS(tests)

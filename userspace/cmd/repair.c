@@ -226,15 +226,6 @@ static int check_devices(struct plan *p, const struct args *a)
 	return rc;
 }
 
-/* The stale list is not repaired: the next opening writes it. */
-static bool anything_wrong(const struct report *r)
-{
-	for (unsigned int i = 0; i < r->nr; i++)
-		if (r->f[i].level >= LEVEL_WARNING && strcmp(r->f[i].what, "stale list"))
-			return true;
-	return false;
-}
-
 static void print_gap(const struct rebuild *rb)
 {
 	if (rb->gap == GAP_END)
@@ -354,7 +345,7 @@ static int verify(struct plan *p, const struct args *a, bool *told)
 		return fsck_code(rc);
 	*told = true;
 	fus_meta_check(&meta, &left);
-	rc = anything_wrong(&left) ? FSCK_ERRORS : FSCK_MINOR;
+	rc = left.unrepaired ? FSCK_ERRORS : FSCK_MINOR;
 	if (a->opt[OPT_JSON]) {
 		show_json(p, rc == FSCK_MINOR ? "repaired" : "errors", NULL);
 	} else {
@@ -377,7 +368,7 @@ static int repair(struct plan *p, const struct args *a)
 		rc = check_devices(p, a);
 	if (rc)
 		return fsck_code(rc);
-	if (!anything_wrong(&p->found)) {
+	if (!p->found.unrepaired) {
 		if (json)
 			show_json(p, "clean", NULL);
 		else
