@@ -297,6 +297,9 @@ static int count_gone(struct transit *t)
 
 /* -- how far it has got ---------------------------------------------------------------------- */
 
+/* The set from before or after it may have a landing log. */
+#define KNOWN	(FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING | FUSION_INCOMPAT_IN_TRANSIT)
+
 struct copies {
 	bool valid[2];
 	struct fusion_sb sb[2];
@@ -318,9 +321,6 @@ static int read_copies(const struct offline *o, struct copies *c)
 			      !fusion_sb_unpack_known(buf, blocknr, o->sectors, KNOWN, &c->sb[i],
 						      &why);
 	}
-/* The set from before or after it may have a landing log. */
-#define KNOWN	(FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING | FUSION_INCOMPAT_IN_TRANSIT)
-
 	free(buf);
 	return 0;
 }
