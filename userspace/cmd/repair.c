@@ -309,6 +309,22 @@ static int ask(struct plan *p)
 	return confirm_devices(&q, path, p->content);
 }
 
+/*
+ * The state that this goes by has to last until a superblock names the new one: that of the replica
+ * if the map is taken from it. Otherwise a power cut would leave less than there is now.
+ */
+static int refuse_no_room(const struct plan *p, bool force)
+{
+	const struct rebuild *rb = &p->rb;
+	const int dev = rb->from_replica ? SLOW : FAST;
+
+	if (force || fus_meta_keeps_present(&p->meta, dev, &rb->st, rb->exact, rb->set))
+		return 0;
+	return fus_fail(FC_REFUSED, p->meta.m[dev].o.path, "its journal has no room for what is to "
+			"be written beside what it has now, so a power cut in between would lose "
+			"some of that; copy the disks, then add --force");
+}
+
 /* -- doing it ---------------------------------------------------------------------------------- */
 
 static int write_repaired(const struct plan *p)
@@ -383,6 +399,8 @@ static int repair(struct plan *p, const struct args *a)
 		return fsck_result(&p->found);
 	}
 	rc = refuse_gap(p, a->opt[OPT_FORCE]);
+	if (!rc)
+		rc = refuse_no_room(p, a->opt[OPT_FORCE]);
 	if (!rc && !a->opt[OPT_YES])
 		rc = ask(p);
 	if (!rc)

@@ -450,6 +450,12 @@ int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
  * of blocks;
  */
 u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st);
+/*
+ * Return: whether a state can be written without a block of the chain that the member, if it has a
+ * superblock, leads to until then. The rest is as with fus_meta_write().
+ */
+bool fus_meta_keeps_present(const struct meta *meta, int dev, const struct meta_state *st,
+			    bool go_on, int built_from);
 /* Return: whether the new ring leaves the chain alone that is in force until then. */
 bool fus_meta_has_room(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st);
