@@ -30,9 +30,20 @@ static u32 nr_spares(const struct transit *t, int dev)
 	return dev == FUSION_SLOW ? t->sb.spare_slow : t->sb.spare_fast;
 }
 
+/*
+ * Fast slots that are kept for a landing log: of a set that is adopted, its stale list tells. One
+ * that is released has none any more.
+ */
+static u32 nr_landing(const struct transit *t)
+{
+	return t->sb.transit.kind == FUSION_TRANSIT_ADOPT ? t->sb.stale_places : 0;
+}
+
 u32 fus_transit_room(const struct transit *t)
 {
-	return nr_slots(t, t->other) - nr_spares(t, t->other);
+	const u32 room = nr_slots(t, t->other) - nr_spares(t, t->other);
+
+	return room - (t->other == FUSION_FAST ? min(nr_landing(t), room) : 0);
 }
 
 static void add_range(struct transit *t, u32 lext, u32 nr)
@@ -199,6 +210,15 @@ void fus_transit_sb(const struct transit *t, int dev, struct fusion_sb *sb)
 	fus_sb_of_peer(&t->sb, sb);
 	/* its log begins, while the journal of a set that is released goes on */
 	sb->replay_csum = 0;
+}
+
+void fus_transit_sb_after(const struct transit *t, int dev, struct fusion_sb *sb)
+{
+	const u32 landing = nr_landing(t);
+
+	fus_transit_sb(t, dev, sb);
+	sb->incompat = landing ? FUSION_INCOMPAT_LANDING : 0;
+	sb->landing_slots = dev == FUSION_FAST ? landing : 0;
 }
 
 /* -- sectors with a signature ---------------------------------------------------------------- */
