@@ -79,16 +79,28 @@ static u64 fusion_land_retry_s(const struct fusion_land *land)
 	return retry ? div_u64(retry - min(retry, now), 1000) + 1 : 0;
 }
 
+u32 fusion_land_in_use(const struct fusion_land *land)
+{
+	const u64 ready = land->ended.segno + !!land->ended.pos;
+	const u64 ahead = land->next_segno - min(land->next_segno, ready);
+
+	return land->nr - min_t(u64, land->nr, ahead);
+}
+
 unsigned int fusion_emit_land(struct fusion *fs, char *result, unsigned int maxlen)
 {
 	const struct fusion_land *land = &fs->land;
 	const struct fusion_copies *c = land->copies;
 	unsigned int sz = 0;
+	u32 segments;
 
 	if (!land->max)
 		return 0;
+	spin_lock_irq(&fs->lock);
+	segments = fusion_land_in_use(land);
+	spin_unlock_irq(&fs->lock);
 	DMEMIT("log_blocks %u\n", READ_ONCE(land->nr_live));
-	DMEMIT("log_segments %u\n", READ_ONCE(land->nr));
+	DMEMIT("log_segments %u\n", segments);
 	DMEMIT("log_landed %llu\n", READ_ONCE(land->nr_landed));
 	DMEMIT("log_drained %llu\n", READ_ONCE(land->nr_drained));
 	DMEMIT("log_waiting %u\n", READ_ONCE(land->pace.nr_waiting));

@@ -39,6 +39,12 @@ u32 fusion_land_logged(struct fusion *fs, u32 lext);
 /* A line for each run of its blocks that are there. Return: how many characters. */
 unsigned int fusion_emit_logged(struct fusion *fs, u32 lext, char *result, unsigned int maxlen);
 
+/*
+ * Segments that have a slot, without those that lie ready, behind the end of the log, and have
+ * nothing yet. fs->lock held.
+ */
+u32 fusion_land_in_use(const struct fusion_land *land);
+
 /* Lines of the message stats, if the set has a log. Return: how many characters. */
 unsigned int fusion_emit_land(struct fusion *fs, char *result, unsigned int maxlen);
 

@@ -79,7 +79,7 @@ static void fusion_emit_status(struct fusion *fs, char *result, unsigned int max
 	pointed = fs->shadows.point_s;
 	point_age = fusion_point_age(fs);
 	logged = fs->land.max ? READ_ONCE(fs->land.nr_live) : 0;
-	segments = fs->land.nr;
+	segments = fusion_land_in_use(&fs->land);
 	spares = fusion_spares(fs, FUSION_FAST) + fs->land.nr_lent;
 	spin_unlock_irq(&fs->lock);
 

@@ -69,6 +69,79 @@ test_adopt_as_fast() {
 	adopted ext4 "$FAST" "$SLOW"
 }
 
+# landed: the set, which is closed, has a log of 8M with a list of what is in it, and small writes get
+# into it
+landed() {
+	local i at
+	good fusionctl open data
+	good fusionctl landing data --json
+	json '.bytes, .stale_list' $'8388608\ntrue'
+	good fusionctl set data idle=1m
+	# as they are, far from each other, in no order; behind what was copied to the SSD
+	for ((i = 0; i < 40; i++)); do
+		at=$((i * 37 % 40 * 600 + 4096))
+		dd if=/dev/mapper/data of=/dev/mapper/data bs=4K count=1 skip=$at seek=$at \
+			iflag=direct oflag=direct conv=notrunc status=none
+	done
+	at_least "blocks in the log" \
+		"$(fusionctl status data --json | jq '.sets[0].landing_log.blocks')" 10
+	same_content /dev/mapper/data
+	good fusionctl close data
+	good fusionctl check data
+}
+
+# With a landing log from the start, on either member; and back.
+test_adopt_with_log() {
+	need mkfs.ext4
+	need_module dm-fusion
+	two 64 128
+	open_sets data
+	content ext4 "$SLOW"
+	good fusionctl adopt data "$SLOW" "$FAST" --landing 8M --dry-run --force
+	shows "8M of the fast member are kept for a landing log"
+	good fusionctl adopt data "$SLOW" "$FAST" --landing 8M --yes --json
+	json '.landing_bytes, .action' $'8388608\nadopt'
+	# the log takes writes to extents of the slow member
+	good fusionctl set data migration=off
+	adopted ext4 "$SLOW" "$FAST"
+	landed
+	# it has grown
+	good fusionctl open data
+	e2fsck -fp /dev/mapper/data >"$TMP/out" 2>&1 || fail "$(tail -n 5 "$TMP/out")"
+	resize2fs /dev/mapper/data 120M >"$TMP/out" 2>&1 || fail "$(tail -n 5 "$TMP/out")"
+	good fusionctl close data
+	good fusionctl release data --yes --size 120M
+	same_content "$SLOW"
+	good fusionctl adopt data "$SLOW" --fast "$FAST" --yes --landing 8M --force
+	good fusionctl close data
+	good fusionctl wipe data --yes
+	content ext4 "$FAST"
+	good fusionctl adopt data "$FAST" --slow "$SLOW" --landing 8M --yes
+	adopted ext4 "$FAST" "$SLOW"
+	good fusionctl open data
+	good fusionctl set data migration=off
+	good fusionctl demote data 0-63
+	good fusionctl close data
+	landed
+}
+
+# One that was interrupted remembers its log.
+test_resume_with_log() {
+	need mkfs.ext4
+	need_module dm-fusion
+	linked 64 128
+	open_sets data
+	content ext4 "$SLOW"
+	fails_to_write slow 128
+	gives 1 fusionctl adopt data "$SLOW" --fast "$FAST" --landing 8M --yes
+	swap slow
+	gives 2 fusionctl adopt data --resume --landing 8M --yes
+	good fusionctl adopt data --resume --yes
+	good fusionctl set data migration=off
+	adopted ext4 "$SLOW" "$FAST"
+	landed
+}
+
 # An image of a PV, and of LUKS, as far as libblkid looks at them.
 test_adopt_other_contents() {
 	need_module dm-fusion

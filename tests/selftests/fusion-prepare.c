@@ -43,7 +43,8 @@ static int read_super(const char *path, struct fusion_sb *sb)
 		const u64 nr = FUSION_SUPER_BLOCKNR(copy);
 
 		if (pread(fd, block, FUSION_BLOCK_SIZE, nr * FUSION_BLOCK_SIZE) !=
-		    FUSION_BLOCK_SIZE || fusion_sb_unpack(block, nr, U64_MAX, &one, &why))
+		    FUSION_BLOCK_SIZE || fusion_sb_unpack_landing(block, nr, U64_MAX, &one,
+					     &why))
 			continue;
 		if (!found || one.generation > sb->generation)
 			*sb = one;
@@ -109,6 +110,8 @@ int main(int argc, char **argv)
 		return failed(argv[2], strerror(errno));
 	sb.flags = 0;
 	fusion_sb_leave(&sb);
+	/* as fusionctl does: it has no log */
+	sb.incompat &= ~FUSION_INCOMPAT_LANDING;
 	sb.old.state = FUSION_OLD_PREPARED;
 	memcpy(sb.old.uuid, member.dev_uuid, sizeof(sb.old.uuid));
 	sb.old.sectors = member.self_sectors;

@@ -30,6 +30,8 @@ test_status() {
 	same "blocks in the log" "$(in_status landing | cut -d ' ' -f 1)" 3
 	same "blocks, in the counters" "$(log_has blocks)" 3
 	at_least "segments" "$(in_status landing | cut -d ' ' -f 2)" 1
+	# without those that lie ready for the next writes
+	at_most "segments" "$(in_status landing | cut -d ' ' -f 2)" 2
 	same "segments, in the counters" "$(log_has segments)" \
 		"$(in_status landing | cut -d ' ' -f 2)"
 	# one of them had landed before

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # A set with blocks in its landing log grows, shrinks, and has a member replaced, while small writes
-# go on: all of them are there afterwards, and the next ones get into the log again.
+# go on: all of them are there afterwards, and the next ones get into the log again. It is released,
+# open or closed, and all of them are on the disk.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -184,6 +185,72 @@ test_replace_back() {
 	lands 3
 	good fusionctl close data
 	good fusionctl check data
+}
+
+# on_disk: the slow member is a plain disk with the content, and the fast one is none any more
+on_disk() {
+	cmp -n "$(stat -c %s "$TMP/content")" "$TMP/content" "$SLOW" >&2 ||
+		fail "the disk has other content"
+	gives 4 fusionctl probe "$SLOW"
+	gives 4 fusionctl probe "$FAST"
+}
+
+# What is on it is no file system, so no program knows where it ends.
+test_release_closed() {
+	linked 24 48
+	logging
+	scatter 1
+	good fusionctl close data
+	good fusionctl release data --dry-run
+	shows "in its landing log would be written to $SLOW first"
+	good fusionctl release data --dry-run --json
+	at_least "blocks in the log" "$(jq '.logged_bytes / 4096' "$TMP/out")" 50
+	good fusionctl release data --yes
+	shows "in its landing log are written to $SLOW first"
+	on_disk
+}
+
+test_release_open() {
+	linked 24 48
+	logging
+	scatter 1
+	good fusionctl release data --dry-run
+	shows "in its landing log would be written to $SLOW first"
+	same "state of the log" "$(logged state)" ok
+	good fusionctl release data --yes
+	as_filled
+	good fusionctl close data
+	on_disk
+}
+
+# One that is stopped while the log is emptied goes on when it is run again; meanwhile the log is on.
+test_release_stopped() {
+	local pid
+	linked 24 48
+	logging
+	scatter 1
+	need_module dm-delay
+	swap slow "0 $(sectors_of /dev/slow) delay /dev/slow 0 0 /dev/slow 0 100"
+	# no zeros, which would take long
+	fusionctl release data --leave-unmapped --yes >"$TMP/out" 2>"$TMP/err" </dev/null &
+	pid=$!
+	within 60 "the log is off" log_is off
+	kill -TERM "$pid"
+	! wait "$pid" || fail "it was not stopped"
+	has "what it says" "$(<"$TMP/err")" "is still a set, with all its content"
+	as_filled
+	same "state of the log" "$(logged state)" ok
+	swap slow "0 $(sectors_of /dev/slow) linear /dev/slow 0"
+	scatter 2
+	good fusionctl release data --leave-unmapped --yes
+	as_filled
+	good fusionctl close data
+	on_disk
+}
+
+# log_is STATE: a condition for within
+log_is() {
+	[[ $(logged state) == "$1" ]]
 }
 
 # Messages of their own: off frees all, and on takes writes again.

@@ -110,17 +110,20 @@ static const struct kind {
 	u32 extent_sectors;
 	unsigned int block_bytes;
 	unsigned int step;		/* of the writes in which power fails */
+	u32 landing;			/* slots of its landing log */
 } kinds[] = {
-	{ "ext4", make_ext4, 1, SLOW, { 8 << 11, (16 << 11) + 37 }, 128, 512, 1 },
-	{ "ext4", make_ext4, 1, FAST, { (16 << 11) + 37, 8 << 11 }, 128, 512, 1 },
-	{ "xfs", make_xfs, 1, SLOW, { 8 << 11, (16 << 11) + 8 }, 128, 4096, 1 },
-	{ "xfs", make_xfs, 1, FAST, { 16 << 11, 8 << 11 }, 256, 512, 1 },
-	{ "crypto_LUKS", make_luks1, 1, SLOW, { 8 << 11, 16 << 11 }, 128, 512, 3 },
-	{ "crypto_LUKS", make_luks2, 2, SLOW, { 8 << 11, (16 << 11) + 128 }, 128, 512, 1 },
-	{ "crypto_LUKS", make_luks2, 2, FAST, { (16 << 11) + 8, 8 << 11 }, 128, 4096, 2 },
-	{ "LVM2_member", make_lvm, 1, SLOW, { 8 << 11, (16 << 11) + 1 }, 128, 512, 3 },
-	{ "btrfs", make_btrfs, 2, SLOW, { 8 << 11, (66 << 11) + 3 }, 128, 512, 5 },
-	{ "btrfs", make_btrfs, 2, FAST, { 66 << 11, 8 << 11 }, 128, 512, 5 },
+	{ "ext4", make_ext4, 1, SLOW, { 8 << 11, (16 << 11) + 37 }, 128, 512, 1, 0 },
+	{ "ext4", make_ext4, 1, FAST, { (16 << 11) + 37, 8 << 11 }, 128, 512, 1, 0 },
+	{ "xfs", make_xfs, 1, SLOW, { 8 << 11, (16 << 11) + 8 }, 128, 4096, 1, 0 },
+	{ "xfs", make_xfs, 1, FAST, { 16 << 11, 8 << 11 }, 256, 512, 1, 0 },
+	{ "crypto_LUKS", make_luks1, 1, SLOW, { 8 << 11, 16 << 11 }, 128, 512, 3, 0 },
+	{ "crypto_LUKS", make_luks2, 2, SLOW, { 8 << 11, (16 << 11) + 128 }, 128, 512, 1, 0 },
+	{ "crypto_LUKS", make_luks2, 2, FAST, { (16 << 11) + 8, 8 << 11 }, 128, 4096, 2, 0 },
+	{ "LVM2_member", make_lvm, 1, SLOW, { 8 << 11, (16 << 11) + 1 }, 128, 512, 3, 0 },
+	{ "btrfs", make_btrfs, 2, SLOW, { 8 << 11, (66 << 11) + 3 }, 128, 512, 5, 0 },
+	{ "btrfs", make_btrfs, 2, FAST, { 66 << 11, 8 << 11 }, 128, 512, 5, 0 },
+	{ "ext4", make_ext4, 1, SLOW, { 8 << 11, (16 << 11) + 37 }, 128, 512, 3, 8 },
+	{ "xfs", make_xfs, 1, FAST, { 16 << 11, 8 << 11 }, 128, 512, 5, 6 },
 };
 
 #endif

@@ -51,6 +51,8 @@ struct landing_log {
 	u32 nr_entries;
 	const u32 *lexts;		/* the extents that entries are of, or NULL: any */
 	u32 nr_lexts;
+	/* called with the data of an entry, which it may change; or NULL */
+	void (*put)(u32 lext, u32 block, u8 *data);
 
 	/* what replay did */
 	u32 next;			/* entry of the history */
@@ -143,6 +145,8 @@ static inline struct kept_batch *log_batch(struct landing_log *g, u32 count)
 		e->entry.lext = g->lexts ? g->lexts[rnd_below(&g->seed, g->nr_lexts)] :
 				rnd_below(&g->seed, g->sb.nr_lexts);
 		e->entry.block = rnd_below(&g->seed, fusion_segment_blocks(&g->sb));
+		if (g->put)
+			g->put(e->entry.lext, e->entry.block, data);
 		e->entry.crc = fusion_landing_crc(data);
 		REQUIRE(fusion_batch_add(header, &e->entry));
 	}

@@ -46,6 +46,7 @@ static inline void require_plain(const struct example *e)
 static inline void open_meta(const struct example *e, struct meta *meta)
 {
 	memset(meta, 0, sizeof(*meta));
+	meta->landing = true;
 	for (int dev = 0; dev < 2; dev++)
 		meta->m[dev].o = device(e, dev);
 	REQUIRE(!fus_meta_read(meta), "%s", fus_last_error()->what);
@@ -90,8 +91,10 @@ static inline enum found find(const struct example *e)
 	for (int i = 0; i < 2; i++) {
 		const u64 blocknr = FUSION_SUPER_BLOCKNR(i);
 
-		if (fusion_sb_unpack_transit(world.mem[FAST] + blocknr * FUSION_BLOCK_SIZE, blocknr,
-					     e->sectors[FAST], &sb, &why))
+		if (fusion_sb_unpack_known(world.mem[FAST] + blocknr * FUSION_BLOCK_SIZE, blocknr,
+					   e->sectors[FAST], FUSION_INCOMPAT_KNOWN |
+					   FUSION_INCOMPAT_LANDING | FUSION_INCOMPAT_IN_TRANSIT,
+					   &sb, &why))
 			continue;
 		if (fusion_sb_in_transit(&sb))
 			return FOUND_TRANSIT;

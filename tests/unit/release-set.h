@@ -14,6 +14,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "homing.h"
+#include "landing-log.h"
 #include "probe.h"
 #include "transit.h"
 
@@ -51,18 +52,27 @@ struct example {
 	unsigned int partial;	/* percent of these */
 	enum order order;
 	u32 batch;
+	bool log;		/* with a landing log, which has newer versions of some blocks */
 };
 
+#define LOG_SLOTS	12U	/* that are kept for it */
+#define LOG_BATCHES	12U
+
 static const struct example examples[] = {
-	{ "ext4", make_ext4, 1, { 6 << 11, (8 << 11) + 37 }, 512, 100, 10, ORDER_RANDOM, 8 },
-	{ "ext4", make_ext4, 1, { 6 << 11, (8 << 11) + 37 }, 512, 60, 20, ORDER_RANDOM, 64 },
-	{ "xfs", make_xfs, 1, { 6 << 11, (8 << 11) + 8 }, 4096, 100, 0, ORDER_SHIFTED, 8 },
-	{ "crypto_LUKS", make_luks_far, 2, { 7 << 11, 8 << 11 }, 512, 80, 10, ORDER_RANDOM, 4 },
-	{ "LVM2_member", make_lvm, 1, { 6 << 11, (8 << 11) + 1 }, 512, 30, 50, ORDER_HOME, 16 },
+	{ "ext4", make_ext4, 1, { 6 << 11, (8 << 11) + 37 }, 512, 100, 10, ORDER_RANDOM, 8, false },
+	{ "ext4", make_ext4, 1, { 6 << 11, (8 << 11) + 37 }, 512, 60, 20, ORDER_RANDOM, 64, false },
+	{ "xfs", make_xfs, 1, { 6 << 11, (8 << 11) + 8 }, 4096, 100, 0, ORDER_SHIFTED, 8, false },
+	{ "crypto_LUKS", make_luks_far, 2, { 7 << 11, 8 << 11 }, 512, 80, 10,
+	  ORDER_RANDOM, 4, false },
+	{ "LVM2_member", make_lvm, 1, { 6 << 11, (8 << 11) + 1 }, 512, 30, 50,
+	  ORDER_HOME, 16, false },
 	/* smaller than its slow member */
-	{ "ext4", make_ext4, 1, { 4 << 11, 8 << 11 }, 512, 100, 5, ORDER_RANDOM, 8 },
-	{ "", make_nothing, 0, { 6 << 11, 8 << 11 }, 512, 50, 10, ORDER_RANDOM, 16 },
-	{ "", make_nothing, 0, { 6 << 11, 8 << 11 }, 512, 0, 0, ORDER_HOME, 16 },
+	{ "ext4", make_ext4, 1, { 4 << 11, 8 << 11 }, 512, 100, 5, ORDER_RANDOM, 8, false },
+	{ "", make_nothing, 0, { 6 << 11, 8 << 11 }, 512, 50, 10, ORDER_RANDOM, 16, false },
+	{ "", make_nothing, 0, { 6 << 11, 8 << 11 }, 512, 0, 0, ORDER_HOME, 16, false },
+	{ "ext4", make_ext4, 1, { 6 << 11, (8 << 11) + 37 }, 512, 100, 10, ORDER_RANDOM, 8, true },
+	{ "crypto_LUKS", make_luks_far, 2, { 7 << 11, (8 << 11) + 8 }, 4096, 60, 20,
+	  ORDER_RANDOM, 16, true },
 };
 
 /* The set as it was made. */
@@ -71,6 +81,9 @@ static struct {
 	u8 *content;		/* what it reads */
 	u32 kept;		/* extents that the disk has room for */
 	u8 *image[2];
+	u8 *only;		/* what has to be recognised in it */
+	u32 *word;
+	struct landing_log g;
 } made;
 
 static inline struct offline device(const struct example *e, int dev)
@@ -93,10 +106,20 @@ static inline void put_state(const struct example *e, const struct meta_state *s
 
 	for (int dev = 0; dev < 2; dev++)
 		meta.m[dev].o = device(e, dev);
+	meta.landing = e->log;
 	REQUIRE(!fus_meta_read_as(&meta, &made.sb), "%s", fus_last_error()->what);
 	REQUIRE(!fus_meta_write(&meta, st, false, -1, meta.m[FAST].heat), "%s",
 		fus_last_error()->what);
 	forget(&meta);
+}
+
+static inline void fill(u8 *mem, size_t bytes)
+{
+	for (size_t i = 0; i + 8 <= bytes; i += 8) {
+		const u64 v = rnd(&world.seed);
+
+		memcpy(mem + i, &v, 8);
+	}
 }
 
 static inline u32 word_of_slot(u32 slot)
@@ -158,14 +181,71 @@ static inline void put_extent(struct meta_state *st, const struct example *e, u3
 	memcpy(to, content, EXTENT);
 }
 
-static inline void fill(u8 *mem, size_t bytes)
-{
-	for (size_t i = 0; i + 8 <= bytes; i += 8) {
-		const u64 v = rnd(&world.seed);
+/* -- the log ----------------------------------------------------------------------------------- */
 
-		memcpy(mem + i, &v, 8);
+/* Slots of the fast member that no extent gets: they go behind the others. */
+static inline void log_slots(u32 *slot, u32 nr)
+{
+	for (u32 i = 0, got = 0; got < LOG_SEGMENTS; i++) {
+		const u32 tmp = slot[i];
+
+		REQUIRE(i < nr);
+		if (tmp >= made.sb.nr_fast_slots)
+			continue;
+		made.g.seg[got++].slot = tmp;
+		slot[i--] = slot[--nr];
+		slot[nr] = tmp;
 	}
 }
+
+/* What is recognised is in the log alone; the rest is newer there. */
+static inline void put_logged(u32 lext, u32 block, u8 *data)
+{
+	const size_t at = lext * EXTENT + block * FUSION_BLOCK_SIZE;
+	u8 *slot = world.mem[SLOW] + ((u64)fusion_word_slot(made.word[lext]) * EXTENT) +
+		   block * FUSION_BLOCK_SIZE;
+
+	if (memchr_inv(made.only + lext * EXTENT, 0, EXTENT)) {
+		memcpy(data, made.content + at, FUSION_BLOCK_SIZE);
+		fill(slot, FUSION_BLOCK_SIZE);
+	} else {
+		memcpy(made.content + at, data, FUSION_BLOCK_SIZE);
+	}
+}
+
+/* All of it is durable, and the journal lists its segments. */
+static inline void make_log(struct meta_state *st)
+{
+	struct fusion_record rec = { .op = FUSION_OP_SEGMENT };
+	u32 *lext = calloc(st->nr_lexts, sizeof(*lext)), nr = 0;
+	struct landing_log *g = &made.g;
+
+	for (u32 i = 0; i < st->nr_lexts; i++)
+		if (fusion_word_mapped(st->word[i]) && fusion_word_dev(st->word[i]) == SLOW &&
+		    fusion_word_state(st->word[i]) == FUSION_STABLE)
+			lext[nr++] = i;
+	REQUIRE(nr > 4);
+	made.word = st->word;
+	g->sb = made.sb;
+	g->lexts = lext;
+	/* some of them twice */
+	g->nr_lexts = nr;
+	g->put = put_logged;
+	for (u32 i = 0; i < LOG_BATCHES; i++)
+		log_batch(g, 1 + rnd_below(&world.seed, 5));
+	log_land(g);
+	for (u32 i = 0; i < LOG_SEGMENTS; i++) {
+		memcpy(world.mem[FAST] + FUSION_BLOCK_SIZE *
+		       fusion_segment_blocknr(&made.sb, g->seg[i].slot, 0), g->mem[i], EXTENT);
+		rec.segment = g->seg[i];
+		REQUIRE(!fus_log_apply(&st->log, &made.sb, &rec));
+	}
+	rec = (struct fusion_record){ .op = FUSION_OP_LANDED, .landed = g->from };
+	REQUIRE(!fus_log_apply(&st->log, &made.sb, &rec));
+	free(lext);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
 
 static inline void make_set(const struct example *e)
 {
@@ -179,6 +259,8 @@ static inline void make_set(const struct example *e)
 	made.content = calloc(1, bytes);
 	REQUIRE(slot && only && made.content && !fus_state_init(&st, sb->nr_lexts));
 	order_slots(e, slot, nr);
+	if (e->log)
+		log_slots(slot, nr);
 	e->make(only);
 	fill(made.content, bytes);
 	e->make(made.content);
@@ -196,6 +278,9 @@ static inline void make_set(const struct example *e)
 		}
 		put_extent(&st, e, lext, word_of_slot(slot[next++]), needed);
 	}
+	made.only = only;
+	if (e->log)
+		make_log(&st);
 	REQUIRE(fus_state_check(&st, sb, NULL));
 	put_state(e, &st);
 	fus_state_free(&st);
@@ -222,6 +307,12 @@ static inline void begin(const struct example *e, u64 seed)
 	memset(made.sb.dev_uuid, 0x22, 16);
 	memset(made.sb.peer_uuid, 0x33, 16);
 	strcpy(made.sb.label, "data");
+	if (e->log) {
+		made.sb.incompat = FUSION_INCOMPAT_LANDING;
+		made.sb.landing_slots = LOG_SLOTS;
+		made.sb.nr_lexts -= LOG_SLOTS;
+		log_init(&made.g, EXTENT_SECTORS, seed);
+	}
 	for (int dev = 0; dev < 2; dev++) {
 		made.image[dev] = malloc(world.bytes[dev]);
 		REQUIRE(made.image[dev]);
@@ -250,6 +341,7 @@ static inline void end(void)
 		free(made.image[dev]);
 	}
 	free(made.content);
+	log_exit(&made.g);
 }
 
 #endif

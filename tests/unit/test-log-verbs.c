@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Verbs that would lose what is in a landing log refuse it, and write nothing; restore brings it
- * back.
+ * back. They refuse a journal that is too full as well.
  */
 #include <json-c/json.h>
 
@@ -113,8 +113,6 @@ static void test_refused(void)
 	a.opt[OPT_YES] = "";
 	a.opt[OPT_FORCE] = "";
 	REQUIRE(!cmd_repair(&a));
-	refused(cmd_release, &a, "has a landing log; unmount it, run fusionctl drain "
-		"home while it is open");
 	refused(cmd_uuid, &a, "cannot be given another uuid while it has ");
 	words[2] = words[1];
 	words[1] = words[0];
@@ -169,9 +167,82 @@ static void test_older_log(void)
 	unlink(newer);
 }
 
+/* As full as the module never lets it be. */
+static void fill_journal(struct image *im)
+{
+	struct image_side *fast = &im->side[FUSION_FAST], *slow = &im->side[FUSION_SLOW];
+
+	while (fast->next_seq - fast->sb.replay_seq < fast->sb.journal_blocks[FUSION_FAST]) {
+		if (slow->next_seq - slow->sb.replay_seq > slow->sb.journal_blocks[FUSION_SLOW] / 2)
+			image_checkpoint(im, FUSION_SLOW, slow->sb.epoch, false);
+		image_txn(im, 1);
+	}
+	REQUIRE_EQ(fast->next_seq - fast->sb.replay_seq, fast->sb.journal_blocks[FUSION_FAST]);
+	REQUIRE(im->nr_open);
+}
+
+/* What repair and restore write would take the place of what counts until the end of that. */
+static void test_no_room(void)
+{
+	char path[] = "/tmp/test-log.XXXXXX", *words[3];
+	struct args a = { .n = 2, .word = words };
+	struct report r = { 0 };
+	struct meta meta;
+	u64 at;
+
+	log_set_make(&l, 42);
+	fill_journal(&l.im);
+	at = FUSION_SUPER_BLOCKNR(!(l.im.side[FUSION_FAST].sb.generation & 1));
+	memset(l.im.mem[FUSION_FAST] + at * FUSION_BLOCK_SIZE + 100, 0x5a, 8);
+	dump_to(path);
+
+	fus_on_error(hear);
+	a.opt[OPT_YES] = "";
+	words[0] = l.im.path[FUSION_FAST];
+	words[1] = l.im.path[FUSION_SLOW];
+	refused(cmd_repair, &a, "its journal has no room for what is to be written beside what it "
+		"has now");
+	words[2] = words[1];
+	words[1] = words[0];
+	words[0] = path;
+	a.n = 3;
+	refused(cmd_restore, &a, "its journal has no room for what ");
+	a.opt[OPT_FORCE] = "";
+	REQUIRE(!cmd_restore(&a), "%s", said);
+	fus_on_error(NULL);
+	log_set_look(&l, &meta);
+	fus_meta_check(&meta, &r);
+	REQUIRE(!r.count[LEVEL_ERROR], "%s", fus_report_worst(&r)->text);
+	fus_report_free(&r);
+	fus_meta_free(&meta);
+	log_set_free(&l);
+	unlink(path);
+}
+
+/* Behind more findings than a list has, the one that matters is counted, and named. */
+static void test_many(void)
+{
+	struct report r = { 0 };
+
+	for (u64 i = 0; i < 20000; i++)
+		fus_report_add(&r, LEVEL_NOTE, FAST, i, "heat", "nothing is wrong");
+	fus_report_add(&r, LEVEL_WARNING, SLOW, NO_BLOCK, FUS_STALE_LIST, "is damaged");
+	REQUIRE_EQ(r.unrepaired, 0);
+	REQUIRE(!strcmp(fus_report_worst(&r)->what, FUS_STALE_LIST));
+	fus_report_add(&r, LEVEL_ERROR, FAST, 7, "map", "is wrong");
+	fus_report_add(&r, LEVEL_WARNING, FAST, 8, "map", "is odd");
+	REQUIRE_EQ(r.unrepaired, 2);
+	REQUIRE_EQ(r.count[LEVEL_NOTE], 20000);
+	REQUIRE_EQ(fus_report_worst(&r)->block, 7);
+	REQUIRE(r.nr < 20000);
+	fus_report_free(&r);
+}
+
 static const struct unit_test tests[] = {
 	{ "log, verbs: what they refuse, and restore", test_refused },
 	{ "log, verbs: restore of an older dump", test_older_log },
+	{ "log, verbs: a journal without room for what is written", test_no_room },
+	{ "log, verbs: what matters behind ten thousand findings", test_many },
 };
 
 UNIT_TESTS(tests)

@@ -90,9 +90,9 @@ void __wrap_pausing_end(struct pausing *p, bool stays)
 	REQUIRE(!stays);
 }
 
-int __wrap_turn_log_off(const char *name)
+int __wrap_turn_log_off(const char *name, const char *verb)
 {
-	REQUIRE(!strcmp(name, "data"));
+	REQUIRE(!strcmp(name, "data") && !strcmp(verb, "replace"));
 	kernel.log_off = !kernel.stays_on;
 	return kernel.stays_on;
 }

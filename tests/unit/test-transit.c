@@ -16,6 +16,7 @@
 
 static bool plan(const struct kind *k, struct transit *t)
 {
+	struct fusion_misfit misfit;
 	struct fus_content c;
 	struct fusion_sb sb;
 
@@ -29,6 +30,7 @@ static bool plan(const struct kind *k, struct transit *t)
 	sb.replay_seq = 1;
 	sb.replay_txn = 1;
 	sb.replay_csum = 0;
+	REQUIRE(!fusion_sb_plan_landing(&sb, k->landing, &misfit), "%s", misfit.what);
 	look(k->disk, &c);
 	REQUIRE(c.nr == k->magics, "%s: %s, %u", k->type, c.text, c.nr);
 	memset(t, 0, sizeof(*t));

@@ -107,7 +107,8 @@ static void require_set(const struct kind *k, bool torn)
 
 	for (int dev = 0; dev < 2; dev++)
 		snprintf(path[dev], sizeof(path[dev]), "/proc/self/fd/%d", world.fd[dev]);
-	REQUIRE(!fus_meta_open(2, word, false, &meta), "%s", fus_last_error()->what);
+	REQUIRE(!fus_meta_open_landing(2, word, false, &meta), "%s", fus_last_error()->what);
+	REQUIRE_EQ(meta.geo[FAST].landing_slots, k->landing);
 	fus_meta_check(&meta, &r);
 	REQUIRE(!r.count[LEVEL_ERROR] && r.count[LEVEL_WARNING] <= torn, "%s",
 		fus_report_worst(&r)->text);
@@ -147,8 +148,9 @@ static bool is_member(const struct kind *k, int dev, struct fusion_sb *sb)
 	const char *why;
 
 	for (int i = 0; i < 2; i++)
-		if (!fusion_sb_unpack(world.mem[dev] + FUSION_SUPER_BLOCKNR(i) * FUSION_BLOCK_SIZE,
-				      FUSION_SUPER_BLOCKNR(i), k->sectors[dev], sb, &why))
+		if (!fusion_sb_unpack_landing(world.mem[dev] +
+					      FUSION_SUPER_BLOCKNR(i) * FUSION_BLOCK_SIZE,
+					      FUSION_SUPER_BLOCKNR(i), k->sectors[dev], sb, &why))
 			return true;
 	return false;
 }

@@ -107,13 +107,16 @@ static void let_go(struct going *g)
 /* The disk may have been used since, so all of it is looked at again. */
 static int begin_again(const struct args *a, struct going *g)
 {
+	char landing[24];
 	const struct adoption what = {
 		.name = g->t.sb.label, .disk = g->d.dev[g->t.disk].path,
 		.other = g->d.dev[g->t.other].path, .other_is = g->t.other,
-		.extent_sectors = g->t.sb.extent_sectors,
+		.extent_sectors = g->t.sb.extent_sectors, .landing = landing,
 	};
 	int rc;
 
+	snprintf(landing, sizeof(landing), "%llu",
+		 (unsigned long long)g->t.sb.stale_places * g->t.sb.extent_sectors << 9);
 	rc = fus_transit_discard(&g->t);
 	let_go(g);
 	return rc ? rc : adopt_begin(a, &what);
@@ -167,7 +170,7 @@ int adopt_go_on(const struct args *a, bool boot)
 	int rc;
 
 	if (a->opt[OPT_FAST] || a->opt[OPT_SLOW] || a->opt[OPT_EXTENT_SIZE] ||
-	    a->opt[OPT_AT_BOOT] || (a->n != 1 && a->n != 3))
+	    a->opt[OPT_LANDING] || a->opt[OPT_AT_BOOT] || (a->n != 1 && a->n != 3))
 		return fus_fail(FC_USAGE, abort ? "--abort" : "--resume", "takes the name of the "
 				"set, or also the disk with the content and the other device; see "
 				"fusionctl help adopt");

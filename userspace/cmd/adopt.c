@@ -151,6 +151,8 @@ void adopt_print(const struct args *a, const char *name, const struct transit *t
 	fus_json_add_contents(o, contents);
 	fus_json_add_str(o, "adopted", fus_role_name[t->disk]);
 	fus_json_add_u64(o, "copied_bytes", copied_bytes(t));
+	fus_json_add_u64(o, "landing_bytes",
+			 (uint64_t)t->sb.stale_places * t->sb.extent_sectors << 9);
 	json_object_object_add(o, "warnings", new_set_doubts_json(warnings));
 	print_json(o, false);
 }
@@ -171,6 +173,8 @@ static void show(const struct plan *p, const char *name, bool dry_run, bool at_b
 	printf("%s: %s, %u extents of %s, with that content\n", name,
 	       fus_size_text(size[2], bytes), p->t.sb.nr_lexts,
 	       fus_size_text(size[0], (uint64_t)p->t.sb.extent_sectors << 9));
+	if (p->t.sb.stale_places)
+		new_set_show_landing(&p->t.sb, p->t.sb.stale_places);
 }
 
 int adopt_ready(const char *name, const struct adopt_devices *d, const struct transit *t,
@@ -180,8 +184,7 @@ int adopt_ready(const char *name, const struct adopt_devices *d, const struct tr
 	char grow[200];
 	int rc;
 
-	fus_transit_sb(t, FAST, &fast);
-	fast.incompat = 0;
+	fus_transit_sb_after(t, FAST, &fast);
 	fus_backup_write(&fast);
 	rc = new_set_finish(name, d->dev, true, json);
 	if (rc || json)
@@ -262,7 +265,7 @@ static int prepare(const struct args *a, const struct adoption *what, struct pla
 	if (!rc)
 		rc = settle_roles(p, what, a->opt[OPT_JSON]);
 	if (!rc)
-		rc = new_set_plan(what->name, p->d.dev, what->extent_sectors, NULL, &fast);
+		rc = new_set_plan(what->name, p->d.dev, what->extent_sectors, what->landing, &fast);
 	if (!rc)
 		rc = check_name_free(what->name);
 	if (!rc)
@@ -397,6 +400,7 @@ int cmd_adopt(const struct args *a)
 		return fus_fail(FC_USAGE, "adopt", "needs a name, the disk with the content, and "
 				"another device; see fusionctl help adopt");
 	what.at_boot = a->opt[OPT_AT_BOOT];
+	what.landing = a->opt[OPT_LANDING];
 	what.disk = a->word[1];
 	what.other = what.other_is < 0 ? a->word[2] : given[what.other_is];
 	rc = parse_extent_size(a->opt[OPT_EXTENT_SIZE], &what.extent_sectors);

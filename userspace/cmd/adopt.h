@@ -23,6 +23,7 @@ struct adoption {
 	const char *disk, *other;	/* paths */
 	int other_is;			/* FAST, SLOW, or -1: the facts decide */
 	uint32_t extent_sectors;
+	const char *landing;		/* size of its landing log, or NULL: none */
 	bool at_boot;			/* not now */
 };
 

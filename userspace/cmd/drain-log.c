@@ -109,7 +109,7 @@ int drain_log(struct draining *d)
 		fus_progress_end();
 		if (rc < 0)
 			rc = fus_fail(FC_FAILED, d->name, "was stopped, the landing log is not "
-				      "empty; run fusionctl drain %s again", d->name);
+				      "empty; run fusionctl %s %s again", d->verb, d->name);
 		else if (rc)
 			rc = fus_fail(rc, d->name, "its landing log cannot be emptied: %s; see "
 				      "dmesg and fusionctl status %s", d->reason, d->name);
@@ -122,9 +122,9 @@ int drain_log(struct draining *d)
 
 /* -- for another table ------------------------------------------------------------------------ */
 
-int turn_log_off(const char *name)
+int turn_log_off(const char *name, const char *verb)
 {
-	struct draining d = { .name = name, .message = "landing off" };
+	struct draining d = { .name = name, .verb = verb, .message = "landing off" };
 	struct set set;
 	int rc;
 

@@ -8,6 +8,7 @@
 
 struct draining {
 	const char *name;
+	const char *verb;	/* that is to be run again if it was stopped */
 	const char *message;	/* of the kernel's target, which answers when all is copied */
 	uint64_t blocks;	/* in the log when it began */
 	uint64_t left;		/* the fewest that there were since */
@@ -23,7 +24,7 @@ int drain_log(struct draining *d);
  * Let nothing get into the log any more, and empty it, if the set has one: for a verb that loads
  * another table, with which the log is on again. Exit code; after an error it is as it was.
  */
-int turn_log_off(const char *name);
+int turn_log_off(const char *name, const char *verb);
 /* The table stays, after all. */
 void turn_log_on(const char *name);
 

@@ -39,7 +39,7 @@ static void print(const struct draining *d, const struct set *set, bool json)
 
 int cmd_drain(const struct args *a)
 {
-	struct draining d = { .name = a->word[0], .message = "drain" };
+	struct draining d = { .name = a->word[0], .verb = "drain", .message = "drain" };
 	struct set set;
 	const struct fusion_status *st = &set.st;
 	int rc;

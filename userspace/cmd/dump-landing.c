@@ -4,6 +4,8 @@
  * that are newer there: restore-landing.c reads it, all but that list.
  */
 #include <json-c/json.h>
+#include <json-c/printbuf.h>
+#include <stdlib.h>
 #include <asm/byteorder.h>
 
 #include "dump.h"
@@ -37,51 +39,80 @@ void dump_landing_record(struct json_object *o, const struct fusion_record *rec)
 		add_segment(o, &rec->segment);
 }
 
+/* There may be millions of runs, so they are no objects, but become text when they are printed. */
+struct stale_dump {
+	struct stale_blocks list;
+	u64 each;		/* blocks of an extent */
+};
+
 /* Runs of blocks that lie side by side in an extent. */
-static struct json_object *stale_runs(const struct stale_blocks *list, u64 each)
+static int print_runs(struct json_object *o, struct printbuf *pb, int level, int flags)
 {
-	struct json_object *runs = json_object_new_array(), *one;
+	const struct stale_dump *d = json_object_get_userdata(o);
+	const struct stale_blocks *list = &d->list;
+	const bool pretty = flags & JSON_C_TO_STRING_PRETTY;
+	const char *comma = "";
 	u64 first, end;
 
+	printbuf_strappend(pb, "[");
 	for (size_t i = 0; i < list->nr;) {
 		first = list->block[i];
 		end = first;
 		/* one may be there twice */
 		while (i < list->nr && list->block[i] <= end &&
-		       list->block[i] / each == first / each)
+		       list->block[i] / d->each == first / d->each)
 			end = list->block[i++] + 1;
-		one = json_object_new_object();
-		fus_json_add_u64(one, "extent", first / each);
-		fus_json_add_u64(one, "block", first % each);
-		fus_json_add_u64(one, "blocks", end - first);
-		json_object_array_add(runs, one);
+		if (sprintbuf(pb, "%s%s%*s{ \"extent\": %llu, \"block\": %llu, \"blocks\": %llu }",
+			      comma, pretty ? "\n" : " ", pretty ? 2 * (level + 1) : 0, "",
+			      (unsigned long long)(first / d->each),
+			      (unsigned long long)(first % d->each),
+			      (unsigned long long)(end - first)) < 0)
+			return -1;
+		comma = ",";
 	}
-	return runs;
+	if (*comma)
+		sprintbuf(pb, "%s%*s", pretty ? "\n" : " ", pretty ? 2 * level : 0, "");
+	return printbuf_strappend(pb, "]");
+}
+
+static void free_runs(struct json_object *o, void *userdata)
+{
+	struct stale_dump *d = userdata;
+
+	(void)o;
+	fus_stale_free(&d->list);
+	free(d);
 }
 
 static int add_stale(struct json_object *o, const struct meta *meta, bool brief)
 {
 	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
-	struct json_object *list = NULL;
-	struct stale_blocks blocks;
+	struct json_object *list = NULL, *runs;
+	struct stale_dump *d;
 	int rc = 0;
 
-	if (slow && slow->stale_places) {
-		if (fus_stale_read(&meta->m[SLOW].o, slow, &blocks))
-			rc = fus_fail(FC_FAILED, "memory", "not enough for the stale list; close "
-				      "programs and try again");
-		list = json_object_new_object();
-		fus_json_add_u64(list, "slots", slow->stale_places);
-		fus_json_add_bool(list, "found", blocks.scan.found);
-		fus_json_add_bool(list, "whole", fusion_stale_whole(&blocks.scan));
-		fus_json_add_bool(list, "complete", fusion_stale_closed(&blocks.scan, slow));
-		fus_json_add_u64(list, "time", blocks.scan.head.time);
-		fus_json_add_u64(list, "blocks", blocks.scan.nr_blocks);
-		json_object_object_add(list, "runs", brief ? json_object_new_array() :
-				       stale_runs(&blocks, slow->extent_sectors /
-						  FUSION_BLOCK_SECTORS));
-		fus_stale_free(&blocks);
-	}
+	json_object_object_add(o, "stale_list", NULL);
+	if (!slow || !slow->stale_places)
+		return 0;
+	d = calloc(1, sizeof(*d));
+	if (!d || fus_stale_read(&meta->m[SLOW].o, slow, &d->list))
+		rc = fus_fail(FC_FAILED, "memory", "not enough for the stale list; close programs "
+			      "and try again");
+	if (!d)
+		return rc;
+	d->each = slow->extent_sectors / FUSION_BLOCK_SECTORS;
+	list = json_object_new_object();
+	fus_json_add_u64(list, "slots", slow->stale_places);
+	fus_json_add_bool(list, "found", d->list.scan.found);
+	fus_json_add_bool(list, "whole", fusion_stale_whole(&d->list.scan));
+	fus_json_add_bool(list, "complete", fusion_stale_closed(&d->list.scan, slow));
+	fus_json_add_u64(list, "time", d->list.scan.head.time);
+	fus_json_add_u64(list, "blocks", d->list.scan.nr_blocks);
+	if (brief)
+		d->list.nr = 0;
+	runs = json_object_new_array();
+	json_object_set_serializer(runs, print_runs, d, free_runs);
+	json_object_object_add(list, "runs", runs);
 	json_object_object_add(o, "stale_list", list);
 	return rc;
 }

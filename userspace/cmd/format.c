@@ -25,7 +25,6 @@
 #include "gpt.h"
 #include "host.h"
 #include "json.h"
-#include "landing-size.h"
 #include "new-set.h"
 #include "output.h"
 #include "probe.h"
@@ -110,16 +109,6 @@ static void show_devices(const struct plan *p)
 	table_print(tb);
 }
 
-/* What it takes, and what it risks. */
-static void show_landing(const struct fusion_sb *sb)
-{
-	char size[SIZE_TEXT];
-
-	printf("%s of the fast member are kept for a landing log; if that member is lost, small "
-	       "writes that are not on the slow one yet are lost with it\n",
-	       fus_slots_text(size, sb, sb->landing_slots));
-}
-
 /* The plan, for both the real run and --dry-run. */
 static void show(const struct plan *p, bool and_open, bool dry_run)
 {
@@ -134,7 +123,7 @@ static void show(const struct plan *p, bool and_open, bool dry_run)
 	       fus_size_text(size, bytes), p->sb.nr_lexts,
 	       fus_size_text(extent, (uint64_t)p->sb.extent_sectors << 9));
 	if (p->sb.landing_slots)
-		show_landing(&p->sb);
+		new_set_show_landing(&p->sb, p->sb.landing_slots);
 	for (int i = 0; i < 2 && p->gpt_type; i++)
 		if (fus_gpt_partition(&p->dev[i]))
 			printf("%s the type of members %s the partition %s\n", lead,

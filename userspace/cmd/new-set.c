@@ -198,6 +198,15 @@ int new_set_plan(const char *name, const struct device dev[2], u32 extent_sector
 	return 0;
 }
 
+void new_set_show_landing(const struct fusion_sb *sb, u32 slots)
+{
+	char size[SIZE_TEXT];
+
+	printf("%s of the fast member are kept for a landing log; if that member is lost, small "
+	       "writes that are not on the slow one yet are lost with it\n",
+	       fus_slots_text(size, sb, slots));
+}
+
 int new_set_finish(const char *name, const struct device dev[2], bool and_open, bool json)
 {
 	struct member *fast, *slow = NULL;

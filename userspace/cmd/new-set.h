@@ -31,6 +31,8 @@ uint32_t new_set_extent(uint64_t sectors);
  */
 int new_set_plan(const char *name, const struct device dev[2], uint32_t extent_sectors,
 		 const char *landing, struct fusion_sb *sb);
+/* Say what a landing log of so many slots takes, and what it risks. */
+void new_set_show_landing(const struct fusion_sb *sb, uint32_t slots);
 /* Open the new set, or keep udev, which sees the new members, from opening it. */
 int new_set_finish(const char *name, const struct device dev[2], bool and_open, bool json);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Verb release, of an open set: first the kernel brings the extents to their place. Then the set is
- * suspended, which closes it, and the rest is as with a closed one, on the members that the
- * suspended device holds: no other program opens them. In the end that device gets a table that
- * leads to the disk. What was frozen on it goes on there.
+ * Verb release, of an open set: first the kernel brings the extents to their place, and empties the
+ * landing log, which is off from then on: small writes go past it. Then the set is suspended, which
+ * closes it, and the rest is as with a closed one, on the members that the suspended device holds:
+ * no other program opens them. In the end that device gets a table that leads to the disk. What was
+ * frozen on it goes on there.
  *
  * All that may be resumed meanwhile, by any program, is the set as the members have it: its own
  * table is loaded again for that, and the kernel refuses it while the set is in transit. Until
@@ -24,6 +25,7 @@
 
 #include "release-online.h"
 #include "device.h"
+#include "drain-log.h"
 #include "error.h"
 #include "fusionctl.h"
 #include "hold-signals.h"
@@ -86,7 +88,7 @@ static int check_suspended(void *ctx)
 /* Another machine may have the disks as well, and opens a set that is closed. */
 static int check_untouched(const struct releasing *r)
 {
-	struct meta now = { .known = false };
+	struct meta now = { .landing = true };
 	bool same = true;
 	int rc;
 
@@ -190,7 +192,8 @@ static int carry_out(struct rest *rest)
 	if (rc)
 		return rc;
 	late = r->h.strays + (o->zero ? r->h.blank : 0);
-	if (!online_few(o, late)) {
+	/* another program may have turned the log on again */
+	if (!online_few(o, late) || r->h.st.log.has.nr) {
 		rest->outcome = TOO_MUCH;
 		return 0;
 	}
@@ -359,7 +362,7 @@ static int keep_open(const struct online *o, int *fd)
 /* Nothing opens the set, or either member, until it is settled what they are. */
 static int do_rest(struct online *o, enum outcome *outcome)
 {
-	struct rest rest = { .o = o };
+	struct rest rest = { .o = o, .r.meta.landing = true };
 	int rc, lock, fd = -1;
 
 	for (int dev = 0; dev < 2; dev++)
@@ -389,6 +392,29 @@ static int do_rest(struct online *o, enum outcome *outcome)
 
 /* -- all of it --------------------------------------------------------------------------------- */
 
+/* Until another table is loaded, or log_on(). */
+static int log_off(struct online *o)
+{
+	const int rc = turn_log_off(o->set.name, "release");
+
+	o->log_off |= !rc;
+	return rc;
+}
+
+/* If the set was loaded again meanwhile, it is on. */
+static void log_on(const struct online *o)
+{
+	struct set set;
+	bool off;
+
+	if (!o->log_off || fus_set_get(o->set.name, &set))
+		return;
+	off = set.st.logs && set.st.log_off;
+	fus_set_put(&set);
+	if (off)
+		turn_log_on(o->set.name);
+}
+
 static int do_it(struct online *o)
 {
 	enum outcome outcome = TOO_MUCH;
@@ -399,6 +425,8 @@ static int do_it(struct online *o)
 	for (unsigned int i = 0; i < ROUNDS && outcome == TOO_MUCH && !rc; i++) {
 		rc = online_bring_home(o, i);
 		if (!rc)
+			rc = log_off(o);
+		if (!rc)
 			rc = do_rest(o, &outcome);
 	}
 	if (!rc && outcome == TOO_MUCH)
@@ -406,6 +434,7 @@ static int do_it(struct online *o)
 			      "be released; end that, and run fusionctl release again");
 	if (rc && outcome != IN_BETWEEN && outcome != RELEASED) {
 		online_leave(o);
+		log_on(o);
 		fus_warn(o->set.name, "is still a set, with all its content");
 	}
 	/* those that came too late */

@@ -20,6 +20,7 @@ struct online {
 	struct resizing set;
 	struct releasing r;	/* as the kernel tells it; of the members only their paths */
 	uint64_t keep;		/* of --size, or 0 */
+	bool log_off;		/* its landing log was turned off */
 	bool zero;		/* unmapped extents get zeros on the disk */
 	uint64_t until_ms;	/* of online_now_ms(): the longest that I/O may wait */
 };

@@ -20,7 +20,7 @@
 
 /* -- the set ---------------------------------------------------------------------------------- */
 
-static int check_status(const struct online *o)
+static int check_status(struct online *o)
 {
 	const char *name = o->set.name;
 	struct set set;
@@ -39,6 +39,7 @@ static int check_status(const struct online *o)
 			      "are lost; delete the files and run fstrim", set.st.lost);
 	else
 		rc = online_check_disk(o, &set.st, 0, 0);
+	o->r.logged = set.st.log_blocks * FUS_LANDING_BLOCK;
 	fus_set_put(&set);
 	return rc;
 }
@@ -50,7 +51,7 @@ static int check_supers(const struct online *o)
 	for (int dev = 0; dev < 2; dev++) {
 		const struct fusion_sb *sb = o->set.m[dev]->sb;
 
-		if (*fusion_sb_unknown(sb, text))
+		if (*fusion_sb_unknown_landing(sb, text))
 			return fus_fail(FC_REFUSED, o->set.m[dev]->path, "%s; release it with that "
 					"version", text);
 	}
@@ -192,8 +193,6 @@ int online_look(struct online *o)
 	int rc;
 
 	rc = resize_get(&o->set);
-	if (!rc)
-		rc = fus_refuse_landing(&o->set.sb, o->set.name, "be released");
 	if (!rc)
 		rc = check_status(o);
 	if (!rc)

@@ -119,7 +119,8 @@ static void tell(const struct going *g, bool abort)
 	const char *disk = g->t.o[SLOW].path ? g->t.o[SLOW].path : "its disk";
 
 	if (abort)
-		printf("%s is a closed set again; open it with fusionctl open %s\n", g->t.sb.label,
+		printf("%s is a closed set again%s; open it with fusionctl open %s\n",
+		       g->t.sb.label, g->t.sb.stale_places ? ", without a landing log" : "",
 		       g->t.sb.label);
 	else
 		release_tell(disk, g->t.o[FAST].path);

@@ -15,6 +15,7 @@
 #include "hold-signals.h"
 #include "in-transit.h"
 #include "json.h"
+#include "landing-size.h"
 #include "named.h"
 #include "output.h"
 #include "record.h"
@@ -56,7 +57,7 @@ static int check_pair(const struct meta *meta)
 		return fus_fail(FC_MEMBER, path, "does not belong together with %s: %s; name two "
 				"members of one set", meta->m[SLOW].o.path, why);
 	for (int dev = 0; dev < 2; dev++)
-		if (*fusion_sb_unknown(fus_meta_sb(meta, dev), text))
+		if (*fusion_sb_unknown_landing(fus_meta_sb(meta, dev), text))
 			return fus_fail(FC_REFUSED, meta->m[dev].o.path, "%s; release it with that "
 					"version", text);
 	return 0;
@@ -110,6 +111,7 @@ int release_prepare(struct releasing *r, uint64_t keep)
 	r->h.meta = &r->meta;
 	r->h.t = &r->t;
 	rc = fus_homing_load(&r->h);
+	r->logged = r->h.st.log.has.nr * FUS_LANDING_BLOCK;
 	if (!rc)
 		rc = release_look(r);
 	if (rc)
@@ -149,6 +151,7 @@ void release_print(const struct args *a, const struct transit *t, const struct r
 		fus_json_add_u64(o, "content_bytes", r->content_bytes);
 	else
 		json_object_object_add(o, "content_bytes", NULL);
+	fus_json_add_u64(o, "logged_bytes", r ? r->logged : 0);
 	fus_json_add_u64(o, "moved_bytes", r ? extents(r, r->h.away) : 0);
 	fus_json_add_u64(o, "zeroed_bytes", r && !leave ? extents(r, r->h.blank) : 0);
 	fus_json_add_u64(o, "dropped_bytes", r ? extents(r, r->h.beyond) : 0);
@@ -176,6 +179,10 @@ void release_show(const struct releasing *r, const struct args *a)
 	       dry_run ? "would become" : "becomes",
 	       fus_size_text(size, meta->geo[SLOW].self_sectors << 9),
 	       release_content_text(&r->content));
+	if (r->logged)
+		printf("%s: %s in its landing log %s written to %s first\n",
+		       meta->geo[FAST].label, fus_size_text(size, r->logged),
+		       dry_run ? "would be" : "are", meta->m[SLOW].o.path);
 	printf("%s: %s of extents %s moved to their place\n", meta->geo[FAST].label,
 	       fus_size_text(size, extents(r, r->h.away)), dry_run ? "would be" : "are");
 	if (r->h.blank && a->opt[OPT_LEAVE_UNMAPPED])
@@ -268,7 +275,7 @@ static int release_closed(const struct args *a, uint64_t keep)
 	struct releasing r = { .h = { .meta = NULL } };
 	int rc;
 
-	rc = fus_meta_open(a->n, a->word, !dry_run, &r.meta);
+	rc = fus_meta_open_landing(a->n, a->word, !dry_run, &r.meta);
 	if (rc)
 		return rc;
 	rc = release_prepare(&r, keep);

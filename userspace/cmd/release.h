@@ -24,6 +24,7 @@ struct releasing {
 	struct fus_content content;
 	enum content_size size;
 	uint64_t content_bytes;		/* with SIZE_KNOWN */
+	uint64_t logged;		/* bytes in its landing log, which is emptied first */
 	/* of a set that is open: release-online.h */
 	const char *open_as;		/* otherwise NULL */
 	uint64_t expected_ms;		/* how long I/O may wait */

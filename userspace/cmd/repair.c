@@ -226,15 +226,6 @@ static int check_devices(struct plan *p, const struct args *a)
 	return rc;
 }
 
-/* The stale list is not repaired: the next opening writes it. */
-static bool anything_wrong(const struct report *r)
-{
-	for (unsigned int i = 0; i < r->nr; i++)
-		if (r->f[i].level >= LEVEL_WARNING && strcmp(r->f[i].what, "stale list"))
-			return true;
-	return false;
-}
-
 static void print_gap(const struct rebuild *rb)
 {
 	if (rb->gap == GAP_END)
@@ -318,6 +309,22 @@ static int ask(struct plan *p)
 	return confirm_devices(&q, path, p->content);
 }
 
+/*
+ * The state that this goes by has to last until a superblock names the new one: that of the replica
+ * if the map is taken from it. Otherwise a power cut would leave less than there is now.
+ */
+static int refuse_no_room(const struct plan *p, bool force)
+{
+	const struct rebuild *rb = &p->rb;
+	const int dev = rb->from_replica ? SLOW : FAST;
+
+	if (force || fus_meta_keeps_present(&p->meta, dev, &rb->st, rb->exact, rb->set))
+		return 0;
+	return fus_fail(FC_REFUSED, p->meta.m[dev].o.path, "its journal has no room for what is to "
+			"be written beside what it has now, so a power cut in between would lose "
+			"some of that; copy the disks, then add --force");
+}
+
 /* -- doing it ---------------------------------------------------------------------------------- */
 
 static int write_repaired(const struct plan *p)
@@ -354,7 +361,7 @@ static int verify(struct plan *p, const struct args *a, bool *told)
 		return fsck_code(rc);
 	*told = true;
 	fus_meta_check(&meta, &left);
-	rc = anything_wrong(&left) ? FSCK_ERRORS : FSCK_MINOR;
+	rc = left.unrepaired ? FSCK_ERRORS : FSCK_MINOR;
 	if (a->opt[OPT_JSON]) {
 		show_json(p, rc == FSCK_MINOR ? "repaired" : "errors", NULL);
 	} else {
@@ -377,7 +384,7 @@ static int repair(struct plan *p, const struct args *a)
 		rc = check_devices(p, a);
 	if (rc)
 		return fsck_code(rc);
-	if (!anything_wrong(&p->found)) {
+	if (!p->found.unrepaired) {
 		if (json)
 			show_json(p, "clean", NULL);
 		else
@@ -392,6 +399,8 @@ static int repair(struct plan *p, const struct args *a)
 		return fsck_result(&p->found);
 	}
 	rc = refuse_gap(p, a->opt[OPT_FORCE]);
+	if (!rc)
+		rc = refuse_no_room(p, a->opt[OPT_FORCE]);
 	if (!rc && !a->opt[OPT_YES])
 		rc = ask(p);
 	if (!rc)

@@ -90,16 +90,20 @@ static int find_slow(struct losing *l, const char *word)
 	return rc;
 }
 
-/* A list of the blocks that were newer there is of some time before, if there is one at all. */
+/*
+ * Blocks that were newer there would go on as older ones that look intact: the list of them is of
+ * some time before, if there is one at all. What salvage makes read errors of is for people to see.
+ */
 static int refuse_landing(const struct meta *meta)
 {
 	const struct fusion_sb *sb = fus_meta_sb(meta, SLOW);
 
 	if (!sb || !(sb->incompat & FUSION_INCOMPAT_LANDING))
 		return 0;
-	return fus_fail(FC_REFUSED, sb->label, "had a landing log on its fast member, and it is "
-			"not known of all small writes whether they are lost; copy what fusionctl salvage "
-			"%s shows to a new set", meta->m[SLOW].o.path);
+	return fus_fail(FC_REFUSED, sb->label, "had a landing log on its fast member, and nothing "
+			"tells of all blocks whether their newest version is lost with that; copy "
+			"what fusionctl salvage %s has to a new set, and with --stale the older "
+			"versions", meta->m[SLOW].o.path);
 }
 
 static int read_slow(struct losing *l)

@@ -184,7 +184,7 @@ static int try_to_join(struct replacing *r, struct attempt *t)
 		 * It would lie on a disk that leaves, so it is off until that has. With a table
 		 * that the kernel takes back after a failure it is on again.
 		 */
-		if (turn_log_off(r->name))
+		if (turn_log_off(r->name, "replace"))
 			return -ECANCELED;
 		settle(r);
 		err = exchange(r, t);

@@ -171,6 +171,16 @@ static int find_both(const char *name, char found[2][PATH_MAX])
 	return rc;
 }
 
+/* What a member has now lasts until a superblock names what is restored. */
+static int refuse_no_room(const struct dump *d, const struct meta *meta, bool force)
+{
+	if (force || fus_meta_keeps_present(meta, FAST, &d->st, d->goes_on, -1))
+		return 0;
+	return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "its journal has no room for what %s has "
+			"beside what it has now, so a power cut in between would leave neither; to "
+			"restore it nevertheless, add --force", d->path);
+}
+
 static int restore(struct dump *d, const struct args *a)
 {
 	char found[2][PATH_MAX], content[2][CONTENT_TEXT];
@@ -194,6 +204,8 @@ static int restore(struct dump *d, const struct args *a)
 		rc = restore_check_age(d, &meta, a->opt[OPT_FORCE]);
 	if (!rc)
 		rc = restore_check_landing(d, &meta, a->opt[OPT_FORCE]);
+	if (!rc)
+		rc = refuse_no_room(d, &meta, a->opt[OPT_FORCE]);
 	if (!rc && a->opt[OPT_DRY_RUN] && a->opt[OPT_JSON]) {
 		print_plan(d, path, content, true);
 	} else if (!rc && a->opt[OPT_DRY_RUN]) {

@@ -177,9 +177,6 @@ static int load(struct job *job, const char *word)
 	sb = fus_meta_sb(meta, job->dev);
 	fus_safe_text(job->label, sizeof(job->label), sb->label, FUSION_LABEL_SIZE,
 		      fus_utf8_output());
-	if (sb->role == FUSION_SLOW && sb->incompat & FUSION_INCOMPAT_LANDING)
-		fus_warn(job->label, "had a landing log on its fast member, and small writes that "
-			 "were only there are lost; what %s has may be older in such places", path);
 	job->file = meta->m[job->dev].o.file;
 	job->devno = meta->m[job->dev].o.devno;
 	rc = fus_rebuild_state(meta, job->dev, &job->rb);
@@ -187,6 +184,9 @@ static int load(struct job *job, const char *word)
 		rc = find_faults(job, sb);
 	if (!rc)
 		rc = fus_salvage_plan(meta, &job->rb, &job->s);
+	if (!rc && job->s.landing.log && !fus_salvage_log_empty(&job->s.landing))
+		fus_warn(job->label, "had a landing log on its fast member, and small writes that "
+			 "were only there are lost; what %s has may be older in such places", path);
 	return rc ? rc : fus_salvage_mountable(&job->s, &meta->m[job->dev].o, job->a->opt[OPT_ZERO],
 					       fus_role_name[!job->dev], &job->mountable);
 }

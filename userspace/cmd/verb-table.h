@@ -25,8 +25,8 @@
 	VERB(adopt, .words = "NAME DISK DEV | NAME DISK --fast DEV | NAME [DISK DEV] --resume",
 	     .summary = "make a disk with content a member, without a copy",
 	     .example = "fusionctl adopt data /dev/sda2 /dev/nvme0n1p4",
-	     .opts = { O(FAST), O(SLOW), O(EXTENT_SIZE), O(AT_BOOT), O(RESUME), O(ABORT),
-		       O(YES), O(FORCE), O(DRY_RUN), O(JSON) },
+	     .opts = { O(FAST), O(SLOW), O(EXTENT_SIZE), O(LANDING), O(AT_BOOT), O(RESUME),
+		       O(ABORT), O(YES), O(FORCE), O(DRY_RUN), O(JSON) },
 	     .min = 1, .max = 3, .root = true),
 
 	VERB(release, .words = "NAME | FAST SLOW",

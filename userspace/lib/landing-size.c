@@ -91,12 +91,3 @@ int fus_landing_listed(const struct set *set, bool *listed)
 	fus_free_members(fast);
 	return err;
 }
-
-int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb)
-{
-	if (!(sb->incompat & FUSION_INCOMPAT_LANDING))
-		return 0;
-	return fus_fail(FC_REFUSED, name, "cannot %s while it has a landing log; unmount it, "
-			"run fusionctl drain %s, close it, and run fusionctl landing %s 0", verb,
-			name, name);
-}

@@ -34,7 +34,5 @@ void fus_landing_stats(const struct set *set, struct log_stats *log);
 
 /* Has its slow member a stale list? The fast one says so, as the slow one may rest. 0 or -errno. */
 int fus_landing_listed(const struct set *set, bool *listed);
-/* Fails if the set has a landing log. @verb: what it cannot do then: "grow", "be released". */
-int fus_refuse_landing(const struct fusion_sb *sb, const char *name, const char *verb);
 
 #endif

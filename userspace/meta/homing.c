@@ -49,7 +49,7 @@ int fus_homing_get(const struct meta *meta, const struct meta_state *st, u32 lex
 	if (err)
 		return fus_meta_io_failed(meta, fusion_word_dev(word), "read", err);
 	if (fusion_word_state(word) != FUSION_OPEN)
-		return 0;
+		return fus_log_put(meta, st, lext, buf);
 	open = fus_state_open_find(st, lext);
 	if (!open)
 		return fus_fail(FC_DAMAGED, meta->m[FAST].o.path, "partial extent %u has no "
@@ -108,7 +108,7 @@ static int load(const struct homing *h, struct meta_state *st)
 	if (rc)
 		return rc;
 	if (fus_state_load(h->meta, sb, st, NULL))
-		return 0;
+		return fus_log_read(h->meta, sb, st);
 	return fus_fail(FC_DAMAGED, h->meta->m[FAST].o.path, "its map or journal is damaged; run "
 			"fusionctl check");
 }
@@ -326,6 +326,11 @@ int fus_homing_run(struct homing *h, bool zero)
 {
 	int rc;
 
+	rc = fus_log_drain(h->meta, &h->st, h->may_write, h->ctx);
+	if (rc)
+		return rc;
+	/* it is empty, and begins again with the next map */
+	fus_log_free(&h->st.log);
 	drop_beyond(h);
 	/*
 	 * Even if nothing moves: after an interruption, one member may still have another map, and

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fusionctl.h"
 #include "meta.h"
 #include "meta-landing.h"
@@ -15,6 +16,12 @@
 static const char what[] = "landing log";
 
 /* -- what the journal says -------------------------------------------------------- */
+
+static void free_blocks(struct log_blocks *has)
+{
+	free(has->block);
+	free(has->at);
+}
 
 void fus_log_init(struct meta_log *log)
 {
@@ -26,6 +33,7 @@ void fus_log_free(struct meta_log *log)
 	for (u32 i = 0; i < log->nr; i++)
 		free(log->seg[i]);
 	free(log->seg);
+	free_blocks(&log->has);
 	fus_log_init(log);
 }
 
@@ -134,7 +142,7 @@ struct reading {
 	const struct fusion_sb *sb;
 	const struct meta_state *st;
 	struct landing_sum sum;
-	u64 *block;		/* of the set, of each entry that counts */
+	struct log_blocks has;	/* of each entry that counts, older ones first; then sorted */
 	size_t room;
 	u32 partial;		/* an extent with entries that is partial, or U32_MAX */
 	char *buf;
@@ -164,16 +172,29 @@ static const void *read_block(void *ctx, const struct fusion_segment *seg, u32 p
 	return c->buf + (nr - c->first) * FUSION_BLOCK_SIZE;
 }
 
+static int grow(struct reading *c)
+{
+	const size_t room = c->room ? 2 * c->room : 1024;
+	u64 *block = realloc(c->has.block, room * sizeof(*block)), *at;
+
+	if (!block)
+		return -ENOMEM;
+	c->has.block = block;
+	at = realloc(c->has.at, room * sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	c->has.at = at;
+	c->room = room;
+	return 0;
+}
+
 /* INV18: an extent that is partial has none, as it would not be known which of them count. */
 static int count_entry(void *ctx, const struct fusion_segment *seg, u32 pos,
 		       const struct fusion_entry *entry)
 {
 	struct reading *c = ctx;
 	const u32 word = c->st->word[entry->lext];
-	u64 *more;
 
-	(void)seg;
-	(void)pos;
 	if (fusion_word_mapped(word) && fusion_word_state(word) == FUSION_OPEN)
 		c->partial = min(c->partial, entry->lext);
 	if (!fusion_word_mapped(word) || fusion_word_dev(word) == FUSION_FAST ||
@@ -181,41 +202,58 @@ static int count_entry(void *ctx, const struct fusion_segment *seg, u32 pos,
 		c->sum.void_entries++;
 		return 0;
 	}
-	if (c->sum.entries == c->room) {
-		c->room = c->room ? 2 * c->room : 1024;
-		more = realloc(c->block, c->room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		c->block = more;
-	}
-	c->block[c->sum.entries++] = (u64)entry->lext * fusion_segment_blocks(c->sb) + entry->block;
+	if (c->has.nr == c->room && grow(c))
+		return -ENOMEM;
+	c->has.block[c->has.nr] = (u64)entry->lext * fusion_segment_blocks(c->sb) + entry->block;
+	c->has.at[c->has.nr++] = fusion_segment_blocknr(c->sb, seg->slot, pos);
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
+/* Of two that are the same block, the newer one comes later. */
+static int by_block(const void *a, const void *b, void *block)
 {
-	const u64 x = *(const u64 *)a, y = *(const u64 *)b;
+	const u32 x = *(const u32 *)a, y = *(const u32 *)b;
+	const u64 *nr = block;
 
-	return x < y ? -1 : x > y;
+	return nr[x] < nr[y] ? -1 : nr[x] > nr[y] ? 1 : x < y ? -1 : x > y;
 }
 
-/* Sorts them, and leaves each once. */
-static u64 count_blocks(struct reading *c)
+/* Sorts them, and leaves the newest version of each. */
+static int keep_newest(struct log_blocks *has)
 {
-	u64 blocks = 0;
+	u32 *order = malloc((has->nr + 1) * sizeof(*order));
+	u64 *block = malloc((has->nr + 1) * sizeof(*block));
+	u64 *at = malloc((has->nr + 1) * sizeof(*at));
+	u64 nr = 0;
 
-	if (c->sum.entries)
-		qsort(c->block, c->sum.entries, sizeof(*c->block), by_number);
-	for (u64 i = 0; i < c->sum.entries; i++)
-		if (!blocks || c->block[i] != c->block[blocks - 1])
-			c->block[blocks++] = c->block[i];
-	return blocks;
+	if (!order || !block || !at) {
+		free(order);
+		free(block);
+		free(at);
+		return -ENOMEM;
+	}
+	for (u64 i = 0; i < has->nr; i++)
+		order[i] = i;
+	if (has->nr)
+		qsort_r(order, has->nr, sizeof(*order), by_block, has->block);
+	for (u64 i = 0; i < has->nr; i++) {
+		nr += !nr || has->block[order[i]] != block[nr - 1];
+		block[nr - 1] = has->block[order[i]];
+		at[nr - 1] = has->at[order[i]];
+	}
+	free(order);
+	free(has->block);
+	free(has->at);
+	*has = (struct log_blocks){ block, at, nr };
+	return 0;
 }
 
 static int by_segno(const void *a, const void *b)
 {
-	return by_number(&((const struct fusion_segment *)a)->segno,
-			 &((const struct fusion_segment *)b)->segno);
+	const u64 x = ((const struct fusion_segment *)a)->segno;
+	const u64 y = ((const struct fusion_segment *)b)->segno;
+
+	return x < y ? -1 : x > y;
 }
 
 static struct fusion_segment *sorted(const struct meta_log *log)
@@ -247,8 +285,11 @@ static void replay(const struct meta_log *log, struct fusion_segment *seg, struc
 		.sb = c->sb, .seg = seg, .nr = log->nr, .from = log->from,
 		.read = read_block, .apply = count_entry, .ctx = c,
 	};
-	const int err = fusion_landing_replay(&l);
+	int err = fusion_landing_replay(&l);
 
+	c->sum.entries = c->has.nr;
+	if (!err && c->partial == U32_MAX)
+		err = keep_newest(&c->has);
 	if (err == -ENOMEM) {
 		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "not checked: out of memory");
 	} else if (err) {
@@ -259,15 +300,16 @@ static void replay(const struct meta_log *log, struct fusion_segment *seg, struc
 	} else {
 		c->sum.found = true;
 		c->sum.segments = log->nr;
-		c->sum.blocks = count_blocks(c);
+		c->sum.blocks = c->has.nr;
 		c->sum.at = l.at;
 		c->sum.listed = c->sb->stale_places;
 		r->landing = c->sum;
 	}
 }
 
-void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
-		       const struct meta_state *st, struct report *r)
+/* *has is found only if r->landing is. */
+static void read_log(const struct meta *meta, const struct fusion_sb *sb,
+		     const struct meta_state *st, struct report *r, struct log_blocks *has)
 {
 	struct reading c = {
 		.o = &meta->m[FAST].o, .sb = sb, .st = st, .partial = U32_MAX,
@@ -275,18 +317,49 @@ void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 	};
 	struct fusion_segment *seg = sorted(&st->log);
 
-	if (st->log.nr > sb->landing_slots)
-		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "has %u segments, more than "
-			       "the %u slots that are kept for it", st->log.nr, sb->landing_slots);
 	if (c.buf && seg)
 		replay(&st->log, seg, &c, r);
 	else
 		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "not checked: out of memory");
-	if (c.sum.found)
-		fus_stale_check(meta, c.block, c.sum.blocks, r);
 	free(seg);
 	free(c.buf);
-	free(c.block);
+	*has = c.has;
+}
+
+void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
+		       const struct meta_state *st, struct report *r)
+{
+	struct log_blocks has;
+
+	if (st->log.nr > sb->landing_slots)
+		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "has %u segments, more than "
+			       "the %u slots that are kept for it", st->log.nr, sb->landing_slots);
+	read_log(meta, sb, st, r, &has);
+	if (r->landing.found)
+		fus_stale_check(meta, has.block, has.nr, r);
+	free_blocks(&has);
+}
+
+int fus_log_read(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st)
+{
+	struct report r = { 0 };
+	struct log_blocks has;
+	char text[320];
+	int rc = 0;
+
+	if (!fus_has_landing(sb) || !st->log.nr)
+		return 0;
+	read_log(meta, sb, st, &r, &has);
+	if (r.landing.found) {
+		free_blocks(&st->log.has);
+		st->log.has = has;
+	} else {
+		fus_finding_text(fus_report_worst(&r), text, sizeof(text));
+		rc = fus_fail(FC_DAMAGED, sb->label, "%s; run fusionctl check %s", text, sb->label);
+		free_blocks(&has);
+	}
+	fus_report_free(&r);
+	return rc;
 }
 
 void fus_landing_check_told(const struct meta *meta, struct report *r)

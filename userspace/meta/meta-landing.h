@@ -18,11 +18,19 @@ struct meta_segment {
 	u8 live[FUSION_MAX_EXTENT_SECTORS / FUSION_BLOCK_SECTORS / 8];
 };
 
+/* Blocks of the slow member of which the log has a newer version, in ascending order. */
+struct log_blocks {
+	u64 *block;		/* of the set */
+	u64 *at;		/* of the fast member: its newest version */
+	u64 nr;
+};
+
 /* What the journal says of the log. */
 struct meta_log {
 	struct meta_segment **seg;	/* by slot */
 	u32 nr;
 	struct fusion_landed from;	/* up to here it is durable */
+	struct log_blocks has;		/* after fus_log_read() */
 };
 
 /* What the log has. */
@@ -55,6 +63,18 @@ bool fus_log_same(const struct meta_log *a, const struct meta_log *b);
  */
 void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st, struct report *r);
+/*
+ * Read the log of a set without errors: st->log.has. Then the content of an extent is what
+ * fus_log_put() makes of what its slot has.
+ */
+int fus_log_read(const struct meta *meta, const struct fusion_sb *sb, struct meta_state *st);
+int fus_log_put(const struct meta *meta, const struct meta_state *st, u32 lext, u8 *buf);
+/*
+ * Write what the log has to the slow member, and flush that. Until the journal lists no segment
+ * any more, both have it. @may_write: NULL, or asked before each write; it fails after a message.
+ */
+int fus_log_drain(const struct meta *meta, const struct meta_state *st,
+		  int (*may_write)(void *ctx), void *ctx);
 /* Does the slow member tell of the log, for the loss of the fast one, if there is one? */
 void fus_landing_check_told(const struct meta *meta, struct report *r);
 

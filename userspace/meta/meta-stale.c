@@ -112,7 +112,7 @@ static u64 count_missing(const struct stale_blocks *list, const u64 *block, u64 
 
 void fus_stale_check(const struct meta *meta, const u64 *block, u64 nr, struct report *r)
 {
-	static const char what[] = "stale list";
+	static const char what[] = FUS_STALE_LIST;
 	const struct fusion_sb *slow = fus_meta_sb(meta, SLOW);
 	struct stale_blocks list;
 	u64 missing;

@@ -309,6 +309,17 @@ bool fus_meta_has_room(const struct meta *meta, const struct fusion_sb *sb,
 	return end - is->replay_seq <= is->journal_blocks[sb->role];
 }
 
+bool fus_meta_keeps_present(const struct meta *meta, int dev, const struct meta_state *st,
+			    bool go_on, int built_from)
+{
+	struct fusion_sb next[2];
+
+	if (!fus_meta_sb(meta, dev))
+		return true;
+	fus_meta_next(meta, st, go_on, built_from, next);
+	return fus_meta_has_room(meta, &next[dev], st);
+}
+
 int fus_meta_put_state(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st)
 {

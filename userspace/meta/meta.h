@@ -12,6 +12,7 @@
  * meta-state.c		the place of each extent: a map copy and the journal after it
  * meta-shadow.c	shadows, which the replica names instead of a fast slot: meta-shadow.h
  * meta-landing.c	the landing log: meta-landing.h
+ * log-drain.c		what it has, as the content of extents, and written to these
  * meta-stale.c		what the slow member says of it: meta-stale.h
  * meta-journal.c	the transactions in a ring, each by itself
  * meta-past.c		a member from an earlier time than the other
@@ -449,6 +450,12 @@ int fus_meta_put_map(const struct meta *meta, const struct fusion_sb *sb,
  * of blocks;
  */
 u32 fus_meta_open_blocks(const struct fusion_sb *sb, const struct meta_state *st);
+/*
+ * Return: whether a state can be written without a block of the chain that the member, if it has a
+ * superblock, leads to until then. The rest is as with fus_meta_write().
+ */
+bool fus_meta_keeps_present(const struct meta *meta, int dev, const struct meta_state *st,
+			    bool go_on, int built_from);
 /* Return: whether the new ring leaves the chain alone that is in force until then. */
 bool fus_meta_has_room(const struct meta *meta, const struct fusion_sb *sb,
 		       const struct meta_state *st);

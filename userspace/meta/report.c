@@ -14,6 +14,25 @@ const char *const fus_level_name[NR_LEVELS] = { "note", "warning", "error" };
 /* A set can have a million faults; a longer report helps no reader. */
 #define MAX_FINDINGS	10000U
 
+/* One more in the list; NULL if it has enough of them. */
+static struct finding *next_finding(struct report *r, enum severity level)
+{
+	struct finding *f;
+	unsigned int room;
+
+	if (r->nr >= MAX_FINDINGS)
+		return level > r->worst ? &r->f[MAX_FINDINGS - 1] : NULL;
+	if (r->nr == r->room) {
+		room = r->room ? 2 * r->room : 16;
+		f = realloc(r->f, room * sizeof(*f));
+		if (!f)
+			return NULL;
+		r->f = f;
+		r->room = room;
+	}
+	return &r->f[r->nr++];
+}
+
 void fus_report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
 		    const char *fmt, ...)
 {
@@ -24,18 +43,11 @@ void fus_report_add(struct report *r, enum severity level, int dev, u64 block, c
 	if (!r)
 		return;
 	r->count[level]++;
-	if (r->nr == r->room && r->nr < MAX_FINDINGS) {
-		unsigned int room = r->room ? 2 * r->room : 16;
-
-		f = realloc(r->f, room * sizeof(*f));
-		if (f) {
-			r->f = f;
-			r->room = room;
-		}
-	}
-	if (r->nr == r->room || r->nr >= MAX_FINDINGS)
+	r->unrepaired += level >= LEVEL_WARNING && strcmp(what, FUS_STALE_LIST);
+	f = next_finding(r, level);
+	if (!f)
 		return;
-	f = &r->f[r->nr++];
+	r->worst = max(r->worst, level);
 	f->level = level;
 	f->dev = dev;
 	f->block = block;

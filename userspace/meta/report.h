@@ -17,6 +17,9 @@ enum severity {
 	NR_LEVELS,
 };
 
+/* Findings about this are no task of repair: the next opening writes it again. */
+#define FUS_STALE_LIST	"stale list"
+
 #define NO_BLOCK	UINT64_MAX
 #define BOTH		2	/* instead of FAST or SLOW: the set as a whole */
 
@@ -37,13 +40,19 @@ struct shadows {
 struct report {
 	struct finding *f;
 	unsigned int nr, room;
-	unsigned int count[NR_LEVELS];
+	enum severity worst;		/* of those in the list */
+	unsigned int count[NR_LEVELS];	/* of all, also those that are not in the list */
+	unsigned int unrepaired;	/* warnings and errors that repair can do something about */
 	struct shadows shadows;
 	struct landing_sum landing;
 };
 
 extern const char *const fus_level_name[NR_LEVELS];
 
+/*
+ * Beyond some thousands, a finding is counted, and in the list only if it is worse than all of
+ * these.
+ */
 void fus_report_add(struct report *r, enum severity level, int dev, u64 block, const char *what,
 		    const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 void fus_report_free(struct report *r);

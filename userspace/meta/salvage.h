@@ -49,6 +49,12 @@ struct salvage_landing {
 	u64 blocks;		/* in it, of intact areas: these are lost, and among the stale */
 };
 
+/* The set was closed, and nothing was in the log. */
+static inline bool fus_salvage_log_empty(const struct salvage_landing *l)
+{
+	return l->exact && l->whole && !l->blocks;
+}
+
 struct salvage {
 	struct part *part;
 	size_t nr;

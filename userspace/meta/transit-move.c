@@ -79,9 +79,10 @@ int fus_transit_put_supers(struct transit *t, int dev, bool in_transit)
 	int rc = buf ? 0 : FC_FAILED;
 	struct fusion_sb sb;
 
-	fus_transit_sb(t, dev, &sb);
-	if (!in_transit)
-		sb.incompat = 0;
+	if (in_transit)
+		fus_transit_sb(t, dev, &sb);
+	else
+		fus_transit_sb_after(t, dev, &sb);
 	/* at least that of the map, and still into the older copy first */
 	if (t->generation[dev] < sb.set_generation)
 		t->generation[dev] = sb.set_generation +
@@ -269,10 +270,12 @@ static int clear_head(const struct transit *t, u64 at, u64 head)
 	const bool slow = t->disk == FUSION_SLOW;
 	const u64 *map = sb->map_start[t->disk];
 	/* in blocks, in the order in which they lie there: where the room of each is */
+	/* but what is there must not be taken for a stale list */
+	const u64 end = slow && sb->stale_start ? sb->stale_start : head / FUSION_BLOCK_SIZE;
 	const u64 room[][2] = {
 		{ map[0] + (sb->active_set ? sb->map_blocks : 0), map[1] },
 		{ map[1] + (sb->active_set ? 0 : sb->map_blocks),
-		  slow ? head / FUSION_BLOCK_SIZE : sb->heat_start },
+		  slow ? end : sb->heat_start },
 		{ slow ? head / FUSION_BLOCK_SIZE : sb->heat_start + sb->heat_blocks,
 		  head / FUSION_BLOCK_SIZE },
 	};

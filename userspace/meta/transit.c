@@ -30,9 +30,20 @@ static u32 nr_spares(const struct transit *t, int dev)
 	return dev == FUSION_SLOW ? t->sb.spare_slow : t->sb.spare_fast;
 }
 
+/*
+ * Fast slots that are kept for a landing log: of a set that is adopted, its stale list tells. One
+ * that is released has none any more.
+ */
+static u32 nr_landing(const struct transit *t)
+{
+	return t->sb.transit.kind == FUSION_TRANSIT_ADOPT ? t->sb.stale_places : 0;
+}
+
 u32 fus_transit_room(const struct transit *t)
 {
-	return nr_slots(t, t->other) - nr_spares(t, t->other);
+	const u32 room = nr_slots(t, t->other) - nr_spares(t, t->other);
+
+	return room - (t->other == FUSION_FAST ? min(nr_landing(t), room) : 0);
 }
 
 static void add_range(struct transit *t, u32 lext, u32 nr)
@@ -201,6 +212,15 @@ void fus_transit_sb(const struct transit *t, int dev, struct fusion_sb *sb)
 	sb->replay_csum = 0;
 }
 
+void fus_transit_sb_after(const struct transit *t, int dev, struct fusion_sb *sb)
+{
+	const u32 landing = nr_landing(t);
+
+	fus_transit_sb(t, dev, sb);
+	sb->incompat = landing ? FUSION_INCOMPAT_LANDING : 0;
+	sb->landing_slots = dev == FUSION_FAST ? landing : 0;
+}
+
 /* -- sectors with a signature ---------------------------------------------------------------- */
 
 int fus_transit_failed(const struct transit *t, int dev, const char *what, int err)
@@ -297,6 +317,9 @@ static int count_gone(struct transit *t)
 
 /* -- how far it has got ---------------------------------------------------------------------- */
 
+/* The set from before or after it may have a landing log. */
+#define KNOWN	(FUSION_INCOMPAT_KNOWN | FUSION_INCOMPAT_LANDING | FUSION_INCOMPAT_IN_TRANSIT)
+
 struct copies {
 	bool valid[2];
 	struct fusion_sb sb[2];
@@ -315,7 +338,8 @@ static int read_copies(const struct offline *o, struct copies *c)
 
 		c->valid[i] = !fus_offline_read(o, blocknr * FUSION_BLOCK_SIZE, FUSION_BLOCK_SIZE,
 						buf) &&
-			      !fusion_sb_unpack_transit(buf, blocknr, o->sectors, &c->sb[i], &why);
+			      !fusion_sb_unpack_known(buf, blocknr, o->sectors, KNOWN, &c->sb[i],
+						      &why);
 	}
 	free(buf);
 	return 0;

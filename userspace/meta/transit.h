@@ -60,9 +60,9 @@ enum transit_at {
 /* -- transit.c ---------------------------------------------------------------------------- */
 
 /*
- * Decide what goes where. @fast: planned superblock of the fast member. @disk: the member that the
- * disk becomes. Return: whether the other member has room for what has to go there; t->moved and
- * fus_transit_room() tell.
+ * Decide what goes where. @fast: planned superblock of the fast member, perhaps with a landing log.
+ * @disk: the member that the disk becomes. Return: whether the other member has room for what has
+ * to go there; t->moved and fus_transit_room() tell.
  */
 bool fus_transit_plan(struct transit *t, const struct fusion_sb *fast, int disk,
 		      const struct fus_content *content);
@@ -80,8 +80,9 @@ bool fus_transit_goes(const struct transit *t, u32 lext);
 /* The extent with the number @nr among those that go, and its first sector on the other member. */
 u32 fus_transit_lext(const struct transit *t, u32 nr);
 u64 fus_transit_copy_sector(const struct transit *t, u32 nr);
-/* The superblock of a member, in transit. */
+/* The superblock of a member, in transit, and as it is when that has ended. */
 void fus_transit_sb(const struct transit *t, int dev, struct fusion_sb *sb);
+void fus_transit_sb_after(const struct transit *t, int dev, struct fusion_sb *sb);
 
 /*
  * Read how far it has got. On entry, t->o[0] is the disk and t->o[1] the other member; then they

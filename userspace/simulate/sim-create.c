@@ -195,8 +195,8 @@ static int check_blocks(const struct sim_engine *e)
 	for (unsigned int i = 0; !cfg->trace && i < cfg->nr_loads; i++)
 		if (cfg->load[i].blocks &&
 		    (u64)e->nr_used * cfg->extent_bytes > SIM_MAX_BLOCKS * SIM_BLOCK)
-			return fus_fail(FC_USAGE, cfg->load[i].name, "place=blocks takes at most 1T; "
-					"simulate a smaller set, or give place=hashed");
+			return fus_fail(FC_USAGE, cfg->load[i].name, "place=blocks takes at most "
+					"1T; simulate a smaller set, or give place=hashed");
 	return 0;
 }
 

@@ -10,9 +10,8 @@
 
 /* A write of more blocks goes past the log. */
 #define MOST_BLOCKS	16U
-/* Writes that go on at once, if so many wait; and positions for each entry, at most. */
+/* Writes that go on at once, if so many wait. */
 #define GROUP		16U
-#define MOST_EACH	64U
 #define DRY		(100 * SIM_MS)
 
 static u64 beyond(u64 free, u64 total)
@@ -40,16 +39,20 @@ static void grant(struct sim_land *land, u64 more, u64 free)
 	land->limit = min(land->limit + more, land->end + free);
 }
 
+/*
+ * What is left of the room is shared out with the blocks that are there: those that were drained
+ * get as much of it as all others will get.
+ */
 void sim_land_credit(struct sim_engine *e, u32 nr)
 {
 	struct sim_land *land = &e->land;
-	u64 total, free = update(land, &total), used = total - free;
-	u64 each = min((used << 8) / (land->nr_live ? land->nr_live : 1), (u64)MOST_EACH << 8);
-	u64 part = min((free << 8) / (total / 4 ? total / 4 : 1), (u64)256);
+	u64 total, free = update(land, &total);
+	const u64 left = land->end + free - min(land->limit, land->end + free);
 
-	part = land->part + (nr * each * part >> 8);
-	land->part = part & 0xff;
-	grant(land, part >> 8, free);
+	if (nr)
+		land->part += ((nr * left) << 8) / (land->nr_live + nr);
+	grant(land, land->part >> 8, free);
+	land->part &= 0xff;
 	sim_land_admit(e, false);
 }
 

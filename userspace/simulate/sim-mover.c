@@ -242,10 +242,11 @@ static void copied(struct sim_engine *e)
 
 static void count_move(struct sim_engine *e, const struct sim_job *job)
 {
-	struct sim_result *r = e->result;
 	u32 lext = job->move.lext, now_s = e->now / SIM_S;
+	struct sim_result *r = e->result;
 
 	if (job->move.to == FUSION_FAST) {
+		sim_copies_forget(e, lext);
 		r->promotions++;
 		e->point->promotions++;
 		e->slot_hits[fusion_word_slot(job->new)] = 0;
@@ -328,8 +329,6 @@ static void committed(struct sim_engine *e)
 		e->map[m->job[i].move.lext] =
 			sim_shadow_wanted(e, m->job[i].old, m->job[i].new) ?
 			fusion_word_set_state(m->job[i].new, FUSION_WATCHED) : m->job[i].new;
-		if (fusion_word_dev(m->job[i].new) == FUSION_FAST)
-			sim_copies_forget(e, m->job[i].move.lext);
 		count_move(e, &m->job[i]);
 	}
 	sim_unpark(e);
