@@ -89,8 +89,7 @@ static unsigned int start_jobs(struct sim_engine *e)
 			job->old = fusion_word_set_state(job->old, FUSION_STABLE);
 			job->flips = job->move.to == FUSION_SLOW;
 		}
-		if (!fusion_word_mapped(job->old) ||
-		    fusion_word_state(job->old) != FUSION_STABLE ||
+		if (!fusion_word_mapped(job->old) || fusion_word_state(job->old) != FUSION_STABLE ||
 		    fusion_word_dev(job->old) == job->move.to)
 			continue;
 		if (job->flips) {
