@@ -16,107 +16,95 @@
  * What a batch has copied to the slow member is flushed before the extents are LOCKED, beside the
  * flushes of users. So neither these nor the writers wait for that in the commit.
  */
-#include <linux/completion.h>
-
 #include "dm-fusion.h"
 
-/* Blocks that are looked up under one lock, and then copied. */
-#define CHUNK	32U
+/* Blocks that are looked up under one lock. */
+#define CHUNK	64U
 
-/* Blocks that lie side by side in the log. */
-struct piece {
-	u32 pos;
-	u32 block;
-	u32 nr;
-};
-
-/* Copies under way; @ended counts those that are not any more. */
-struct copies {
-	struct completion ended;
-	bool unread;
-	bool unwritten;
-};
-
-static void fusion_merge_copied(int read_err, unsigned long write_err, void *context)
-{
-	struct copies *copies = context;
-
-	if (read_err)
-		WRITE_ONCE(copies->unread, true);
-	if (write_err)
-		WRITE_ONCE(copies->unwritten, true);
-	complete(&copies->ended);
-}
+/* -- blocks of an extent are laid over its copy ---------------------------------------------- */
 
 /*
- * What is there of an extent, from *@block on, up to CHUNK blocks? Advances *@block. The epoch
- * keeps the segments: INV21. Return: the number of pieces; 0: @io is in no epoch.
+ * The next piece that lies side by side in the log, from *@block on, of up to @longest blocks, but
+ * no further than CHUNK. Advances *@block. It gets into an epoch, which keeps the segment: INV21.
+ * Return: is there one, with its position in @pos?
  */
-static u32 fusion_merge_look(struct fusion *fs, u32 lext, u32 *block, struct piece *pieces,
-			     struct fusion_io *io)
+static bool fusion_merge_look(struct fusion *fs, u32 lext, u32 *block, u32 longest, u32 *pos,
+			      struct fusion_land_copy *copy)
 {
 	struct fusion_land *land = &fs->land;
 	const u32 end = min(*block + CHUNK, land->blocks);
 	unsigned long flags;
-	u32 n = 0, nr, pos;
 
 	spin_lock_irqsave(&land->lock, flags);
-	for (; *block < end; *block += nr) {
-		nr = fusion_land_run(land, lext, *block, end, &pos);
-		if (pos != FUSION_LAND_NONE)
-			pieces[n++] = (struct piece){ .pos = pos, .block = *block, .nr = nr };
-	}
-	if (n) {
+	for (*pos = FUSION_LAND_NONE; *block < end && *pos == FUSION_LAND_NONE; *block += copy->nr)
+		copy->nr = fusion_land_run(land, lext, *block, min(*block + longest, end), pos);
+	if (*pos != FUSION_LAND_NONE) {
 		rcu_read_lock_sched();
-		fusion_enter(fs, io);
+		fusion_enter(fs, &copy->io);
 		rcu_read_unlock_sched();
 	}
 	spin_unlock_irqrestore(&land->lock, flags);
-	return n;
+	return *pos != FUSION_LAND_NONE;
 }
 
-static void fusion_merge_begin(struct fusion *fs, const struct fusion_job *job,
-			       const struct piece *piece, struct copies *copies)
+/* Wait for the oldest copy of the job. Return: was there one? */
+static bool fusion_merge_end(struct fusion *fs, struct fusion_job *job)
 {
-	struct dm_io_region from = {
-		.bdev = fs->dev[FUSION_FAST]->bdev,
-		.sector = fusion_land_sector(fs, piece->pos),
-		.count = (sector_t)piece->nr * FUSION_BLOCK_SECTORS,
-	};
-	struct dm_io_region to = {
-		.bdev = fs->dev[FUSION_FAST]->bdev,
-		.sector = fusion_word_sector(fs, job->new) +
-			  (sector_t)piece->block * FUSION_BLOCK_SECTORS,
-		.count = from.count,
-	};
+	const struct fusion_land_copy *copy = fusion_land_copy_ended(fusion_drain_copies(fs));
 
-	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_merge_copied, copies);
-}
-
-/* Up to CHUNK blocks of a job. Return: were they copied? */
-static bool fusion_merge_some(struct fusion *fs, struct fusion_job *job, u32 *block)
-{
-	struct copies copies = { };
-	struct piece pieces[CHUNK];
-	struct fusion_io io = { };
-	u32 i, n;
-
-	n = fusion_merge_look(fs, job->move.lext, block, pieces, &io);
-	if (!n)
-		return true;
-	init_completion(&copies.ended);
-	for (i = 0; i < n; i++) {
-		fusion_merge_begin(fs, job, &pieces[i], &copies);
-		job->merged += pieces[i].nr;
-	}
-	for (i = 0; i < n; i++)
-		wait_for_completion(&copies.ended);
-	fusion_leave(fs, &io);
-	if (copies.unread || copies.unwritten)
+	if (!copy)
+		return false;
+	if (copy->fate == FUSION_COPY_UNREAD || copy->fate == FUSION_COPY_UNWRITTEN) {
 		fusion_member_failed(fs, FUSION_FAST);
-	job->retire |= copies.unwritten;
-	return !copies.unread && !copies.unwritten;
+		job->outcome = FUSION_FAILED;
+		job->retire |= copy->fate == FUSION_COPY_UNWRITTEN;
+	}
+	job->copied &= copy->fate == FUSION_COPY_WRITTEN;
+	fusion_mover_tick(fs);
+	return true;
 }
+
+/* The piece that begins with the next block of the job. */
+static void fusion_merge_begin(struct fusion *fs, struct fusion_job *job, u32 *block)
+{
+	struct fusion_land_copies *copies = fusion_drain_copies(fs);
+	struct fusion_land_copy *copy = fusion_land_copy_next(copies);
+	u32 pos;
+
+	if (!copy) {
+		fusion_merge_end(fs, job);
+		return;
+	}
+	if (!fusion_merge_look(fs, job->move.lext, block, fusion_land_copies_longest(copies), &pos,
+			       copy))
+		return;
+	copy->dev = FUSION_FAST;
+	copy->to = fusion_word_sector(fs, job->new) +
+		   (sector_t)(*block - copy->nr) * FUSION_BLOCK_SECTORS;
+	job->merged += copy->nr;
+	fusion_land_copy_begin(copies, copy, fusion_land_sector(fs, pos));
+}
+
+/* All that it has in the log. */
+static void fusion_merge_job(struct fusion *fs, struct fusion_job *job)
+{
+	struct blk_plug plug;
+	u32 block = 0;
+
+	/* before each write, it is looked at again */
+	if (fusion_gate_sure(fs)) {
+		job->copied = false;
+		return;
+	}
+	blk_start_plug(&plug);
+	while (block < fs->land.blocks && job->copied)
+		fusion_merge_begin(fs, job, &block);
+	while (fusion_merge_end(fs, job))
+		;
+	blk_finish_plug(&plug);
+}
+
+/* -- behind step 5 --------------------------------------------------------------------------- */
 
 /* Is it a move to the fast member that has got so far? */
 static bool fusion_merges(const struct fusion_job *job)
@@ -166,29 +154,23 @@ static void fusion_merge_lock(struct fusion *fs, struct fusion_job *jobs, unsign
 
 void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
 {
+	struct fusion_land_copies *copies;
 	unsigned int i;
-	u32 block;
 
 	if (!fs->land.max)
 		return;
 	fusion_merge_flush(fs, jobs, nr);
+	copies = fusion_drain_copies(fs);
+	fusion_land_copies_get(copies, FUSION_LAND_COPIES, FUSION_LAND_COPY_BLOCKS,
+			       GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
 	fusion_merge_lock(fs, jobs, nr);
-	for (i = 0; i < nr; i++) {
-		struct fusion_job *job = &jobs[i];
-
-		if (!fusion_merges(job) || !fusion_land_has(&fs->land, job->move.lext))
-			continue;
-		for (block = 0; block < fs->land.blocks && job->copied;) {
-			if (fusion_gate_ready(fs)) {
-				job->copied = false;
-			} else if (!fusion_merge_some(fs, job, &block)) {
-				job->copied = false;
-				job->outcome = FUSION_FAILED;
-			}
-			fusion_mover_tick(fs);
-		}
-	}
+	for (i = 0; i < nr; i++)
+		if (fusion_merges(&jobs[i]) && fusion_land_has(&fs->land, jobs[i].move.lext))
+			fusion_merge_job(fs, &jobs[i]);
+	fusion_land_copies_put(copies);
 }
+
+/* -- behind step 7 --------------------------------------------------------------------------- */
 
 bool fusion_merge_lacks(struct fusion *fs, const struct fusion_job *job)
 {
