@@ -4,12 +4,15 @@
  *
  * Entries count only on the slow member (INV18). While the extent is WATCHED, writes get into the
  * log as before, and do not cancel the copy: its source stays as it is. Others do. When it has been
- * copied it is LOCKED, and as soon as no block of it is on its way any more, its entries stay as
- * they are. Then they are laid over the copy, from the log, which is on the fast member as well.
- * The slow member is neither written nor flushed for that. Readers find the entries until the
- * commit with the MOVE has ended, and the new slot from then on. Then they die. Until a later
- * commit records that, an opening drops them, as the extent is on the fast member. So no flush
- * waits for that commit; but the extent does not move to the slow member before it has ended.
+ * copied its entries are laid over the copy, from the log, which is on the fast member as well. The
+ * slow member is neither written nor flushed for that. Writes go on meanwhile. So what has got into
+ * the log since is laid over it once more, a few times if it is much. Then the extent is LOCKED,
+ * and as soon as no block of it is on its way any more, its entries stay as they are. The last of
+ * them are laid over the copy: so writes to the extents of a batch wait for few blocks, however
+ * many the log has of all of them. Readers find the entries until the commit with the MOVE has
+ * ended, and the new slot from then on. Then they die. Until a later commit records that, an
+ * opening drops them, as the extent is on the fast member. So no flush waits for that commit; but
+ * the extent does not move to the slow member before it has ended.
  *
  * The slot that it leaves does not become its shadow then: it is older than the extent.
  *
@@ -20,31 +23,78 @@
 
 /* Blocks that are looked up under one lock. */
 #define CHUNK	64U
+/* While writes go on: so many times at most, and until no more than so many blocks were laid. */
+#define PASSES	4U
+#define FEW	64U
 
 /* -- blocks of an extent are laid over its copy ---------------------------------------------- */
 
+/* The number of a position: fusion_land_number(). land->lock held. */
+static u64 fusion_merge_number(const struct fusion_land *land, u32 pos)
+{
+	return fusion_land_number(land, land->segment[pos / land->blocks].segno,
+				  pos % land->blocks);
+}
+
+/* The first number that the index does not have yet: blocks get there in that order. */
+static u64 fusion_merge_mark(struct fusion_land *land)
+{
+	unsigned long flags;
+	u64 mark;
+
+	spin_lock_irqsave(&land->lock, flags);
+	mark = land->nr_flight ? fusion_merge_number(land, land->flight[land->flight_first]) :
+				 fusion_land_number(land, land->at.segno, land->at.pos);
+	spin_unlock_irqrestore(&land->lock, flags);
+	return mark;
+}
+
 /*
- * The next piece that lies side by side in the log, from *@block on, of up to @longest blocks, but
- * no further than CHUNK. Advances *@block. It gets into an epoch, which keeps the segment: INV21.
- * Return: is there one, with its position in @pos?
+ * Of a piece of @nr blocks that lies side by side from @pos on: those that were laid over the copy
+ * before. They come first, as their numbers are lower.
  */
-static bool fusion_merge_look(struct fusion *fs, u32 lext, u32 *block, u32 longest, u32 *pos,
-			      struct fusion_land_copy *copy)
+static u32 fusion_merge_laid(const struct fusion_land *land, const struct fusion_job *job, u32 pos,
+			     u32 nr)
+{
+	const u64 number = fusion_merge_number(land, pos);
+
+	return number < job->laid ? min_t(u64, nr, job->laid - number) : 0;
+}
+
+/*
+ * The next piece that lies side by side in the log, and is yet to be laid, from *@block on, of up
+ * to @longest blocks, but no further than CHUNK. Advances *@block. It gets into an epoch, which
+ * keeps the segment: INV21. Return: its position, or FUSION_LAND_NONE.
+ */
+static u32 fusion_merge_look(struct fusion *fs, struct fusion_job *job, u32 *block, u32 longest,
+			     struct fusion_land_copy *copy)
 {
 	struct fusion_land *land = &fs->land;
 	const u32 end = min(*block + CHUNK, land->blocks);
+	u32 nr = 0, laid, pos = FUSION_LAND_NONE;
 	unsigned long flags;
 
 	spin_lock_irqsave(&land->lock, flags);
-	for (*pos = FUSION_LAND_NONE; *block < end && *pos == FUSION_LAND_NONE; *block += copy->nr)
-		copy->nr = fusion_land_run(land, lext, *block, min(*block + longest, end), pos);
-	if (*pos != FUSION_LAND_NONE) {
+	while (*block < end && pos == FUSION_LAND_NONE) {
+		nr = fusion_land_run(land, job->move.lext, *block, min(*block + longest, end),
+				     &pos);
+		laid = pos == FUSION_LAND_NONE ? 0 : fusion_merge_laid(land, job, pos, nr);
+		if (laid) {
+			nr = laid;
+			pos = FUSION_LAND_NONE;
+			job->merged += nr;
+		}
+		*block += nr;
+	}
+	if (pos != FUSION_LAND_NONE) {
+		copy->nr = nr;
+		job->merged += nr;
 		rcu_read_lock_sched();
 		fusion_enter(fs, &copy->io);
 		rcu_read_unlock_sched();
 	}
 	spin_unlock_irqrestore(&land->lock, flags);
-	return *pos != FUSION_LAND_NONE;
+	return pos;
 }
 
 /* Wait for the oldest copy of the job. Return: was there one? */
@@ -64,8 +114,8 @@ static bool fusion_merge_end(struct fusion *fs, struct fusion_job *job)
 	return true;
 }
 
-/* The piece that begins with the next block of the job. */
-static void fusion_merge_begin(struct fusion *fs, struct fusion_job *job, u32 *block)
+/* The next piece of the job. Return: the blocks that it has. */
+static u32 fusion_merge_begin(struct fusion *fs, struct fusion_job *job, u32 *block)
 {
 	struct fusion_land_copies *copies = fusion_drain_copies(fs);
 	struct fusion_land_copy *copy = fusion_land_copy_next(copies);
@@ -73,35 +123,39 @@ static void fusion_merge_begin(struct fusion *fs, struct fusion_job *job, u32 *b
 
 	if (!copy) {
 		fusion_merge_end(fs, job);
-		return;
+		return 0;
 	}
-	if (!fusion_merge_look(fs, job->move.lext, block, fusion_land_copies_longest(copies), &pos,
-			       copy))
-		return;
+	pos = fusion_merge_look(fs, job, block, fusion_land_copies_longest(copies), copy);
+	if (pos == FUSION_LAND_NONE)
+		return 0;
 	copy->dev = FUSION_FAST;
 	copy->to = fusion_word_sector(fs, job->new) +
 		   (sector_t)(*block - copy->nr) * FUSION_BLOCK_SECTORS;
-	job->merged += copy->nr;
 	fusion_land_copy_begin(copies, copy, fusion_land_sector(fs, pos));
+	return copy->nr;
 }
 
-/* All that it has in the log. */
-static void fusion_merge_job(struct fusion *fs, struct fusion_job *job)
+/* All that it has in the log, but for what was laid over its copy before. Return: blocks. */
+static u32 fusion_merge_job(struct fusion *fs, struct fusion_job *job)
 {
+	const u64 mark = fusion_merge_mark(&fs->land);
 	struct blk_plug plug;
-	u32 block = 0;
+	u32 block = 0, nr = 0;
 
 	/* before each write, it is looked at again */
 	if (fusion_gate_sure(fs)) {
 		job->copied = false;
-		return;
+		return 0;
 	}
+	job->merged = 0;
 	blk_start_plug(&plug);
 	while (block < fs->land.blocks && job->copied)
-		fusion_merge_begin(fs, job, &block);
+		nr += fusion_merge_begin(fs, job, &block);
 	while (fusion_merge_end(fs, job))
 		;
 	blk_finish_plug(&plug);
+	job->laid = mark;
+	return nr;
 }
 
 /* -- behind step 5 --------------------------------------------------------------------------- */
@@ -152,6 +206,23 @@ static void fusion_merge_lock(struct fusion *fs, struct fusion_job *jobs, unsign
 			wait_event(fs->land.wait, !fusion_merge_flies(fs, jobs[i].move.lext));
 }
 
+/* Of all jobs whose copies nothing has cancelled. Return: blocks. */
+static u32 fusion_merge_pass(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
+{
+	unsigned int i;
+	u32 laid = 0;
+
+	for (i = 0; i < nr; i++) {
+		const u32 lext = jobs[i].move.lext;
+
+		/* nobody else has it in any other state than these */
+		if (fusion_merges(&jobs[i]) && fusion_land_has(&fs->land, lext) &&
+		    fusion_word_state(READ_ONCE(fs->map[lext])) >= FUSION_WATCHED)
+			laid += fusion_merge_job(fs, &jobs[i]);
+	}
+	return laid;
+}
+
 void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
 {
 	struct fusion_land_copies *copies;
@@ -163,10 +234,11 @@ void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int 
 	copies = fusion_drain_copies(fs);
 	fusion_land_copies_get(copies, FUSION_LAND_COPIES, FUSION_LAND_COPY_BLOCKS,
 			       GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
+	for (i = 0; i < PASSES; i++)
+		if (fusion_merge_pass(fs, jobs, nr) <= FEW)
+			break;
 	fusion_merge_lock(fs, jobs, nr);
-	for (i = 0; i < nr; i++)
-		if (fusion_merges(&jobs[i]) && fusion_land_has(&fs->land, jobs[i].move.lext))
-			fusion_merge_job(fs, &jobs[i]);
+	fusion_merge_pass(fs, jobs, nr);
 	fusion_land_copies_put(copies);
 }
 
