@@ -44,6 +44,15 @@ static bool fault(struct sim_disk *d, unsigned int kind)
 	return d->fault_kinds & kind && !rnd_below(&world->rng, d->fault_one_in);
 }
 
+/* Does it meet a block that is worn out? */
+static bool meets_worn(const struct sim_disk *d, const struct bio *bio)
+{
+	const u64 worn = (u64)d->worn * FUSION_BLOCK_SECTORS;
+
+	return worn && worn >= bio->bi_iter.bi_sector &&
+	       worn < bio->bi_iter.bi_sector + bio_sectors(bio);
+}
+
 static void land(struct bio *bio)
 {
 	unsigned int i;
@@ -233,7 +242,7 @@ static void end_write(struct bio *bio)
 	struct sim_disk *d = bio->bi_bdev->disk;
 	struct sim_entry *e = bio->entry, *next, *oldest = NULL;
 	bool failed = fault(d, SIM_FAULT_WRITE | (e->meta ? 0 : SIM_FAULT_DATA)) ||
-		      is_failing_write();
+		      meets_worn(d, bio) || is_failing_write();
 	u32 nr = 0;
 
 	bio->entry = NULL;
@@ -447,7 +456,8 @@ static void end_read(struct bio *bio)
 	if ((meta != !!bio->nr_pages && !log) || (meta && where % FUSION_BLOCK_SECTORS))
 		sim_fail("data read where metadata is, or the other way round, at sector %llu",
 			 bio->bi_iter.bi_sector);
-	if (fault(d, SIM_FAULT_READ) || meets_bad(d, bio) || is_the_one(bio)) {
+	if (fault(d, SIM_FAULT_READ) || meets_bad(d, bio) || meets_worn(d, bio) ||
+	    is_the_one(bio)) {
 		bio->bi_status = BLK_STS_IOERR;
 		return;
 	}

@@ -49,6 +49,7 @@ struct sim_disk {
 	unsigned int fault_kinds;
 	u32 fault_one_in;
 	u32 bad;		/* unreadable block of metadata; NEVER: none */
+	u32 worn;		/* neither readable nor writable; 0: none */
 
 	u8 **block;		/* durable content */
 	bool *own;		/* whether the block is ours to write to */

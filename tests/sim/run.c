@@ -9,6 +9,7 @@
 #include "invariants.h"
 #include "landed.h"
 #include "replace.h"
+#include "dm-fusion-stale.h"
 #include "run-state.h"
 
 /* A first write that was lost is one that the replica may know of. */
@@ -156,6 +157,18 @@ static void first_words(const struct setup *s, u32 words[FUSION_MAP_PER_BLOCK])
 		words[i] = setup_loses(s, i) ? FUSION_WORD_LOST : FUSION_WORD_UNMAPPED;
 }
 
+/* Where disks fail, a block of the stale list may be worn out: a head, or one of a list. */
+static void wear_out(const struct setup *s, u64 rng, struct sim_disk *slow)
+{
+	const u32 heads = FUSION_STALE_COPIES;
+
+	if (!s->faults || !s->sb.stale_places || rnd_below(&rng, 3))
+		return;
+	sim_disk_set_worn(slow, s->sb.stale_start +
+			  (rnd_below(&rng, 3) ? heads + rnd_below(&rng, min(s->sb.stale_places, 8U)) :
+						rnd_below(&rng, heads)));
+}
+
 static void run_world(void *arg)
 {
 	struct state *st = arg;
@@ -182,6 +195,7 @@ static void run_world(void *arg)
 				&w->rng);
 	}
 	landed_make(&run->setup, st->model, &landing);
+	wear_out(&run->setup, run->seed ^ 0x3041, w->disk[FUSION_SLOW]);
 	for (;;) {
 		world->scarce = run->setup.scarce;
 		world->cut = cut_run;

@@ -226,6 +226,8 @@ void sim_disk_set_through(struct sim_disk *disk, bool through);
 /* Reads of this block of metadata fail until it is written. */
 void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr);
 u32 sim_disk_bad(const struct sim_disk *disk);
+/* No access to this block of metadata succeeds, for good. */
+void sim_disk_set_worn(struct sim_disk *disk, u64 blocknr);
 
 /* Other content in all sectors of data. */
 void sim_disk_lose_data(struct sim_disk *disk, u64 *rng);
