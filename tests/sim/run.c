@@ -160,13 +160,14 @@ static void first_words(const struct setup *s, u32 words[FUSION_MAP_PER_BLOCK])
 /* Where disks fail, a block of the stale list may be worn out: a head, or one of a list. */
 static void wear_out(const struct setup *s, u64 rng, struct sim_disk *slow)
 {
-	const u32 heads = FUSION_STALE_COPIES;
+	const u32 lists = min(s->sb.stale_places, 8U);
+	u32 index;
 
-	if (!s->faults || !s->sb.stale_places || rnd_below(&rng, 3))
+	if (!s->faults || !lists || rnd_below(&rng, 3))
 		return;
-	sim_disk_set_worn(slow, s->sb.stale_start +
-			  (rnd_below(&rng, 3) ? heads + rnd_below(&rng, min(s->sb.stale_places, 8U)) :
-						rnd_below(&rng, heads)));
+	index = rnd_below(&rng, 3) ? FUSION_STALE_COPIES + rnd_below(&rng, lists) :
+				     rnd_below(&rng, FUSION_STALE_COPIES);
+	sim_disk_set_worn(slow, s->sb.stale_start + index);
 }
 
 static void run_world(void *arg)

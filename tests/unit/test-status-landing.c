@@ -98,9 +98,9 @@ static void test_unwritten(void)
 	counts.unwritten = true;
 	REQUIRE_EQ(look(), HEALTH_WARNING);
 	REQUIRE_EQ(nr, 1);
-	REQUIRE(!strcmp(text, "for 30 s the slow member's list of blocks that are newer in the landing "
-			"log cannot be written: if the fast member is lost, it is not known which of "
-			"them are out of date"), "%s", text);
+	REQUIRE(!strcmp(text, "for 30 s the slow member's list of blocks that are newer in the "
+			"landing log cannot be written: if the fast member is lost, it is not "
+			"known which of them are out of date"), "%s", text);
 	REQUIRE(strstr(remedy, "smartctl --all of the slow disk"), "%s", remedy);
 	/* whatever else it does */
 	counts.unlisted_s = 600;

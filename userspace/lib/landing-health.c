@@ -54,11 +54,11 @@ static void find_unlisted(struct found *f, const char *name, const struct log_st
 
 	fus_age_text(age, log->unlisted_s);
 	if (log->unwritten) {
-		snprintf(text, sizeof(text), "for %s the slow member's list of blocks that are newer "
-			 "in the landing log cannot be written: if the fast member is lost, it is "
-			 "not known which of them are out of date", age);
-		found(f, HEALTH_WARNING, text, "see dmesg, and smartctl --all of the slow disk; have "
-		      "a backup");
+		snprintf(text, sizeof(text), "for %s the slow member's list of blocks that are "
+			 "newer in the landing log cannot be written: if the fast member is lost, "
+			 "it is not known which of them are out of date", age);
+		found(f, HEALTH_WARNING, text, "see dmesg, and smartctl --all of the slow disk; "
+		      "have a backup");
 	} else if (log->unlisted_s > LONG_UNLISTED) {
 		snprintf(text, sizeof(text), "the slow member rests or is busy, so for %s its list "
 			 "of blocks that are newer in the landing log has not been complete", age);
