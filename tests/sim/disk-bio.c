@@ -121,31 +121,6 @@ static void begin_write(struct bio *bio)
 	world->cut_due = true;
 }
 
-/* Until when the disk does not get to it: one in four accesses to the block of the heartbeat. */
-static u64 hold(const struct sim_disk *d, const struct bio *bio)
-{
-	if (!world->late_ms || d->role != FUSION_FAST ||
-	    bio->bi_iter.bi_sector != FUSION_BEAT_BLOCKNR * FUSION_BLOCK_SECTORS ||
-	    rnd_below(&world->rng, 4))
-		return 0;
-	return world->now_ns + 1000000ULL * rnd_below(&world->rng, world->late_ms);
-}
-
-/* The same for the read that is to take long. */
-static u64 stall(const struct sim_disk *d, const struct bio *bio)
-{
-	const bool fast = d->role == FUSION_FAST;
-	u32 *stall = fast ? &world->stall_ms : &world->stall_slow_ms;
-	const u64 ms = *stall;
-	u32 where;
-
-	if (!ms || bio_op(bio) != REQ_OP_READ ||
-	    disk_locate(d, bio->bi_iter.bi_sector, bio_sectors(bio), &where) == fast)
-		return 0;
-	*stall = 0;
-	return world->now_ns + 1000000ULL * ms;
-}
-
 void sim_disk_submit(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -167,7 +142,7 @@ void sim_disk_submit(struct bio *bio)
 	bio->entry = NULL;
 	bio->snap = d->completed;
 	bio->delay = sim_delay();
-	bio->held_ns = max(hold(d, bio), stall(d, bio));
+	bio->held_ns = disk_held_until(d, bio);
 	if (d->fault_kinds & SIM_FAULT_BARE && bio->bi_opf & REQ_PREFLUSH)
 		bio->delay += rnd_below(&world->rng, 1 << rnd_below(&world->rng, 8));
 	bio->flushed = !(bio->bi_opf & REQ_PREFLUSH);

@@ -91,6 +91,40 @@ static void taken_in_a_read(void *arg)
 	end(h);
 }
 
+/* Another machine has its extents where the first one would write copies to. */
+static void take_slots(struct hosts *h)
+{
+	u64 stamps[FUSION_BLOCK_SECTORS];
+	unsigned int i, s;
+
+	must_not(sim_dev_message(h->dev[1], "promote 0 3"), 1, "promote");
+	for (i = 0; i < NR_HOSTS; i++) {
+		h->stamp++;
+		for (s = 0; s < FUSION_BLOCK_SECTORS; s++)
+			stamps[s] = h->stamp;
+		must(sim_dev_io(h->dev[1], REQ_OP_WRITE | REQ_FUA, i * EXTENT_SECTORS,
+				FUSION_BLOCK_SECTORS, stamps), "write what was promoted");
+		h->tried[i] = h->stamp;
+		h->durable[i] = h->stamp;
+	}
+}
+
+/* A read that is to get a copy ends when the set, which has come to rest, is another machine's. */
+static void taken_before_a_copy(void *arg)
+{
+	struct hosts *h = arg;
+	struct reader r = { .h = h };
+
+	if (!h->setup->sb.landing_slots)
+		return;
+	begin(h);
+	settle_as(h, 0);
+	begin_to_read(&r, &world->stall_slow_data_ms);
+	open_soon(h, 1, "open what rests");
+	take_slots(h);
+	end(h);
+}
+
 const scene_fn scenes_of_copies[] = {
-	taken_in_a_read, NULL,
+	taken_in_a_read, taken_before_a_copy, NULL,
 };

@@ -170,6 +170,12 @@ static void wear_out(const struct setup *s, u64 rng, struct sim_disk *slow)
 	sim_disk_set_worn(slow, s->sb.stale_start + index);
 }
 
+/* Up to how long data take, in ms. */
+static u32 lag_of(const struct setup *s, u64 rng)
+{
+	return s->story && s->story->lags && rnd_below(&rng, 2) ? 1U << rnd_below(&rng, 12) : 0;
+}
+
 static void run_world(void *arg)
 {
 	struct state *st = arg;
@@ -199,6 +205,7 @@ static void run_world(void *arg)
 	wear_out(&run->setup, run->seed ^ 0x3041, w->disk[FUSION_SLOW]);
 	for (;;) {
 		world->scarce = run->setup.scarce;
+		world->lag_ms = lag_of(&run->setup, run->seed ^ 0x1a9);
 		world->cut = cut_run;
 		world->cut_ctx = st;
 		sim_run(drive, st);

@@ -84,6 +84,8 @@ struct sim_world {
 	bool heart_failed;		/* a set has gone read-only because of that */
 	u32 late_ms;			/* the block of the heartbeat may take so long */
 	u32 stall_ms;			/* the next read of data from the fast disk takes so long */
+	u32 stall_slow_data_ms;		/* the next one of data from the slow one */
+	u32 lag_ms;			/* some accesses to data take up to so long */
 	u32 stall_slow_ms;		/* of metadata from the slow one: the stale list */
 	int preempt_left;		/* while a nested world runs */
 
