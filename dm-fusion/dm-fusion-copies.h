@@ -53,9 +53,10 @@
  *	a position is written to only when its copy was out of the index, and no read of it under
  *	way; and nothing is written to the slots without a lease: fusion_gate_sure().
  *
- * Errors. A read of a copy that fails is sent to the slow member, and the copy is gone. A write of
- * copies that fails is forgotten, and no copies are made for a while. Copies are part of the write
- * budget, and stop when a quarter of what an hour brings is left: dm-fusion-budget.c.
+ * Errors. A read of a copy that fails is sent to the slow member, and the copy is gone; unless the
+ * set is another machine's by then. A write of copies that fails is forgotten, and no copies are
+ * made for a while. Copies are part of the write budget, and stop when a quarter of what an hour
+ * brings is left: dm-fusion-budget.c.
  *
  * When a set is closed, before a fence, and when first writes find no other slots, all slots that
  * are lent are given back. Closed or crashed, nothing reminds of copies: their slots are free.

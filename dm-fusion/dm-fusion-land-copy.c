@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dm-fusion: copies of a round of the drain: blocks of the landing log are read to pages, and
- * written to their places on the slow member.
+ * written to their places on the slow member; or over the copy of an extent that moves to the fast
+ * one.
  *
- * A place there is live: when the lease is over, another machine may have taken the set, and have
- * written the same block to it. So the read and the write are two steps. The read ends when the
- * fast member likes; then the mover looks at the gate, right before it sends the write. If it has
- * to wait for the heartbeat, the copy does so in its epoch, as batches of the log do.
+ * A place on the slow member is live: when the lease is over, another machine may have taken the
+ * set, and have written the same block to it. A free slot of the fast one may have another use
+ * then. So the read and the write are two steps. The read ends when the fast member likes; then the
+ * mover looks at the gate, right before it sends the write. If it has to wait for the heartbeat,
+ * the copy does so in its epoch, as batches of the log do.
  *
  * Some copies are under way at once, in a ring: all are read ahead, and written in the order in
- * which they began, which is that of the slow member. A round has its pages from its beginning. If
- * there are few, its copies are shorter, or fewer; some pages there are always.
+ * which they began, which is that of the member. A round has its pages from its beginning. If there
+ * are few, its copies are shorter, or fewer; some pages there are always.
  */
 #include <linux/blk-cgroup.h>
 #include <linux/mm.h>
@@ -182,7 +184,7 @@ static void fusion_land_copy_write(struct fusion_land_copies *all, struct fusion
 		return;
 	}
 	copy->fate = FUSION_COPY_WRITTEN;
-	fusion_land_copy_io(copy, FUSION_SLOW, copy->to, REQ_OP_WRITE);
+	fusion_land_copy_io(copy, copy->dev, copy->to, REQ_OP_WRITE);
 }
 
 /* Write what has been read, in order. */

@@ -142,30 +142,15 @@ bool fusion_drain_pressed(struct fusion *fs)
 
 /* -- on request ------------------------------------------------------------------------------ */
 
-/* The number behind those of all segments. */
+/* The number behind those of all segments; not 0. */
 static u64 fusion_drain_last(struct fusion *fs)
 {
-	const struct fusion_land *land = &fs->land;
-	u64 end = 1;
-	u32 i;
+	u64 end;
 
 	spin_lock_irq(&fs->lock);
-	for (i = 0; i < land->max; i++)
-		if (land->segment[i].state == FUSION_LAND_LISTED)
-			end = max(end, land->segment[i].segno + 1);
+	end = max(fs->land.next_segno, 1ULL);
 	spin_unlock_irq(&fs->lock);
 	return end;
-}
-
-static bool fusion_drain_left(struct fusion *fs, u64 end)
-{
-	u64 segno = 0;
-	bool left;
-
-	spin_lock_irq(&fs->lock);
-	left = fusion_drain_oldest(&fs->land, &segno, end) < fs->land.max;
-	spin_unlock_irq(&fs->lock);
-	return left;
 }
 
 /* All of it is copied: have the segments freed. Return: as fusion_drain_some(). */
@@ -184,6 +169,7 @@ static int fusion_drain_some(struct fusion *fs, struct fusion_force *force)
 {
 	struct fusion_land *land = &fs->land;
 	struct fusion_drained counts;
+	u64 oldest;
 	int r;
 
 	if (!land->max)
@@ -196,7 +182,8 @@ static int fusion_drain_some(struct fusion *fs, struct fusion_force *force)
 		force->segno = fusion_drain_last(fs);
 		fusion_drain_forgive(land);
 	}
-	if (!fusion_drain_left(fs, force->segno))
+	oldest = force->segno;
+	if (!fusion_drain_oldest(fs, &oldest))
 		return fusion_drain_over(fs, force);
 	r = fusion_drain_round(fs, force->segno, force,
 			       fusion_pace_pressed(fs) ? FUSION_DRAIN_PRESSED :

@@ -55,6 +55,9 @@ void fusion_drain_exit(struct fusion *fs);
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
 		       enum fusion_drain_way way, struct fusion_drained *counts);
 
+/* Copies of rounds, for moves: there is no round meanwhile. */
+struct fusion_land_copies *fusion_drain_copies(struct fusion *fs);
+
 /* -- dm-fusion-land-copy.c: the copies of a round ---------------------------------------------- */
 
 /* Most copies at once, and blocks of each. */
@@ -73,9 +76,10 @@ enum fusion_copy_fate {
 /**
  * struct fusion_land_copy - a copy
  * @io: for its epoch alone
- * @to: where it goes, on the slow member
- * @first: of the round's blocks
- * @nr: its blocks, which lie side by side on both members
+ * @dev: the member that it goes to
+ * @to: where to
+ * @first: of the round's blocks; not of moves
+ * @nr: its blocks, which lie side by side where they come from, and where they go to
  * @fate: enum fusion_copy_fate
  * @came: its read, or write, has ended
  * @status: of that
@@ -85,6 +89,7 @@ enum fusion_copy_fate {
  */
 struct fusion_land_copy {
 	struct fusion_io io;
+	enum fusion_dev dev;
 	sector_t to;
 	u32 first;
 	u32 nr;
@@ -113,7 +118,7 @@ u32 fusion_land_copies_longest(const struct fusion_land_copies *all);
 /* The next copy that may begin, or NULL if as many are under way as there may be. */
 struct fusion_land_copy *fusion_land_copy_next(struct fusion_land_copies *all);
 
-/* Read it from a sector of the fast member. It is in an epoch; @to, @first and @nr are set. */
+/* Read it from a sector of the fast member. It is in an epoch; @dev, @to and @nr are set. */
 void fusion_land_copy_begin(struct fusion_land_copies *all, struct fusion_land_copy *copy,
 			    u64 from);
 

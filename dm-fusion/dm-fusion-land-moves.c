@@ -4,119 +4,161 @@
  *
  * Entries count only on the slow member (INV18). While the extent is WATCHED, writes get into the
  * log as before, and do not cancel the copy: its source stays as it is. Others do. When it has been
- * copied it is LOCKED, and as soon as no block of it is on its way any more, its entries stay as
- * they are. Then they are laid over the copy, from the log, which is on the fast member as well.
- * The slow member is neither written nor flushed for that. Readers find the entries until the
- * commit with the MOVE has ended, and the new slot from then on. Then they die. Until a later
- * commit records that, an opening drops them, as the extent is on the fast member. So no flush
- * waits for that commit; but the extent does not move to the slow member before it has ended.
+ * copied its entries are laid over the copy, from the log, which is on the fast member as well. The
+ * slow member is neither written nor flushed for that. Writes go on meanwhile. So what has got into
+ * the log since is laid over it once more, a few times if it is much. Then the extent is LOCKED,
+ * and as soon as no block of it is on its way any more, its entries stay as they are. The last of
+ * them are laid over the copy: so writes to the extents of a batch wait for few blocks, however
+ * many the log has of all of them. Readers find the entries until the commit with the MOVE has
+ * ended, and the new slot from then on. Then they die. Until a later commit records that, an
+ * opening drops them, as the extent is on the fast member. So no flush waits for that commit; but
+ * the extent does not move to the slow member before it has ended.
  *
  * The slot that it leaves does not become its shadow then: it is older than the extent.
  *
  * What a batch has copied to the slow member is flushed before the extents are LOCKED, beside the
  * flushes of users. So neither these nor the writers wait for that in the commit.
  */
-#include <linux/completion.h>
-
 #include "dm-fusion.h"
 
-/* Blocks that are looked up under one lock, and then copied. */
-#define CHUNK	32U
+/* Blocks that are looked up under one lock. */
+#define CHUNK	64U
+/* While writes go on: so many times at most, and until no more than so many blocks were laid. */
+#define PASSES	4U
+#define FEW	64U
 
-/* Blocks that lie side by side in the log. */
-struct piece {
-	u32 pos;
-	u32 block;
-	u32 nr;
-};
+/* -- blocks of an extent are laid over its copy ---------------------------------------------- */
 
-/* Copies under way; @ended counts those that are not any more. */
-struct copies {
-	struct completion ended;
-	bool unread;
-	bool unwritten;
-};
-
-static void fusion_merge_copied(int read_err, unsigned long write_err, void *context)
+/* The number of a position: fusion_land_number(). land->lock held. */
+static u64 fusion_merge_number(const struct fusion_land *land, u32 pos)
 {
-	struct copies *copies = context;
+	return fusion_land_number(land, land->segment[pos / land->blocks].segno,
+				  pos % land->blocks);
+}
 
-	if (read_err)
-		WRITE_ONCE(copies->unread, true);
-	if (write_err)
-		WRITE_ONCE(copies->unwritten, true);
-	complete(&copies->ended);
+/* The first number that the index does not have yet: blocks get there in that order. */
+static u64 fusion_merge_mark(struct fusion_land *land)
+{
+	unsigned long flags;
+	u64 mark;
+
+	spin_lock_irqsave(&land->lock, flags);
+	mark = land->nr_flight ? fusion_merge_number(land, land->flight[land->flight_first]) :
+				 fusion_land_number(land, land->at.segno, land->at.pos);
+	spin_unlock_irqrestore(&land->lock, flags);
+	return mark;
 }
 
 /*
- * What is there of an extent, from *@block on, up to CHUNK blocks? Advances *@block. The epoch
- * keeps the segments: INV21. Return: the number of pieces; 0: @io is in no epoch.
+ * Of a piece of @nr blocks that lies side by side from @pos on: those that were laid over the copy
+ * before. They come first, as their numbers are lower.
  */
-static u32 fusion_merge_look(struct fusion *fs, u32 lext, u32 *block, struct piece *pieces,
-			     struct fusion_io *io)
+static u32 fusion_merge_laid(const struct fusion_land *land, const struct fusion_job *job, u32 pos,
+			     u32 nr)
+{
+	const u64 number = fusion_merge_number(land, pos);
+
+	return number < job->laid ? min_t(u64, nr, job->laid - number) : 0;
+}
+
+/*
+ * The next piece that lies side by side in the log, and is yet to be laid, from *@block on, of up
+ * to @longest blocks, but no further than CHUNK. Advances *@block. It gets into an epoch, which
+ * keeps the segment: INV21. Return: its position, or FUSION_LAND_NONE.
+ */
+static u32 fusion_merge_look(struct fusion *fs, struct fusion_job *job, u32 *block, u32 longest,
+			     struct fusion_land_copy *copy)
 {
 	struct fusion_land *land = &fs->land;
 	const u32 end = min(*block + CHUNK, land->blocks);
+	u32 nr = 0, laid, pos = FUSION_LAND_NONE;
 	unsigned long flags;
-	u32 n = 0, nr, pos;
 
 	spin_lock_irqsave(&land->lock, flags);
-	for (; *block < end; *block += nr) {
-		nr = fusion_land_run(land, lext, *block, end, &pos);
-		if (pos != FUSION_LAND_NONE)
-			pieces[n++] = (struct piece){ .pos = pos, .block = *block, .nr = nr };
+	while (*block < end && pos == FUSION_LAND_NONE) {
+		nr = fusion_land_run(land, job->move.lext, *block, min(*block + longest, end),
+				     &pos);
+		laid = pos == FUSION_LAND_NONE ? 0 : fusion_merge_laid(land, job, pos, nr);
+		if (laid) {
+			nr = laid;
+			pos = FUSION_LAND_NONE;
+			job->merged += nr;
+		}
+		*block += nr;
 	}
-	if (n) {
+	if (pos != FUSION_LAND_NONE) {
+		copy->nr = nr;
+		job->merged += nr;
 		rcu_read_lock_sched();
-		fusion_enter(fs, io);
+		fusion_enter(fs, &copy->io);
 		rcu_read_unlock_sched();
 	}
 	spin_unlock_irqrestore(&land->lock, flags);
-	return n;
+	return pos;
 }
 
-static void fusion_merge_begin(struct fusion *fs, const struct fusion_job *job,
-			       const struct piece *piece, struct copies *copies)
+/* Wait for the oldest copy of the job. Return: was there one? */
+static bool fusion_merge_end(struct fusion *fs, struct fusion_job *job)
 {
-	struct dm_io_region from = {
-		.bdev = fs->dev[FUSION_FAST]->bdev,
-		.sector = fusion_land_sector(fs, piece->pos),
-		.count = (sector_t)piece->nr * FUSION_BLOCK_SECTORS,
-	};
-	struct dm_io_region to = {
-		.bdev = fs->dev[FUSION_FAST]->bdev,
-		.sector = fusion_word_sector(fs, job->new) +
-			  (sector_t)piece->block * FUSION_BLOCK_SECTORS,
-		.count = from.count,
-	};
+	const struct fusion_land_copy *copy = fusion_land_copy_ended(fusion_drain_copies(fs));
 
-	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_merge_copied, copies);
-}
-
-/* Up to CHUNK blocks of a job. Return: were they copied? */
-static bool fusion_merge_some(struct fusion *fs, struct fusion_job *job, u32 *block)
-{
-	struct copies copies = { };
-	struct piece pieces[CHUNK];
-	struct fusion_io io = { };
-	u32 i, n;
-
-	n = fusion_merge_look(fs, job->move.lext, block, pieces, &io);
-	if (!n)
-		return true;
-	init_completion(&copies.ended);
-	for (i = 0; i < n; i++) {
-		fusion_merge_begin(fs, job, &pieces[i], &copies);
-		job->merged += pieces[i].nr;
-	}
-	for (i = 0; i < n; i++)
-		wait_for_completion(&copies.ended);
-	fusion_leave(fs, &io);
-	if (copies.unread || copies.unwritten)
+	if (!copy)
+		return false;
+	if (copy->fate == FUSION_COPY_UNREAD || copy->fate == FUSION_COPY_UNWRITTEN) {
 		fusion_member_failed(fs, FUSION_FAST);
-	job->retire |= copies.unwritten;
-	return !copies.unread && !copies.unwritten;
+		job->outcome = FUSION_FAILED;
+		job->retire |= copy->fate == FUSION_COPY_UNWRITTEN;
+	}
+	job->copied &= copy->fate == FUSION_COPY_WRITTEN;
+	fusion_mover_tick(fs);
+	return true;
 }
+
+/* The next piece of the job. Return: the blocks that it has. */
+static u32 fusion_merge_begin(struct fusion *fs, struct fusion_job *job, u32 *block)
+{
+	struct fusion_land_copies *copies = fusion_drain_copies(fs);
+	struct fusion_land_copy *copy = fusion_land_copy_next(copies);
+	u32 pos;
+
+	if (!copy) {
+		fusion_merge_end(fs, job);
+		return 0;
+	}
+	pos = fusion_merge_look(fs, job, block, fusion_land_copies_longest(copies), copy);
+	if (pos == FUSION_LAND_NONE)
+		return 0;
+	copy->dev = FUSION_FAST;
+	copy->to = fusion_word_sector(fs, job->new) +
+		   (sector_t)(*block - copy->nr) * FUSION_BLOCK_SECTORS;
+	fusion_land_copy_begin(copies, copy, fusion_land_sector(fs, pos));
+	return copy->nr;
+}
+
+/* All that it has in the log, but for what was laid over its copy before. Return: blocks. */
+static u32 fusion_merge_job(struct fusion *fs, struct fusion_job *job)
+{
+	const u64 mark = fusion_merge_mark(&fs->land);
+	struct blk_plug plug;
+	u32 block = 0, nr = 0;
+
+	/* before each write, it is looked at again */
+	if (fusion_gate_sure(fs)) {
+		job->copied = false;
+		return 0;
+	}
+	job->merged = 0;
+	blk_start_plug(&plug);
+	while (block < fs->land.blocks && job->copied)
+		nr += fusion_merge_begin(fs, job, &block);
+	while (fusion_merge_end(fs, job))
+		;
+	blk_finish_plug(&plug);
+	job->laid = mark;
+	return nr;
+}
+
+/* -- behind step 5 --------------------------------------------------------------------------- */
 
 /* Is it a move to the fast member that has got so far? */
 static bool fusion_merges(const struct fusion_job *job)
@@ -164,31 +206,43 @@ static void fusion_merge_lock(struct fusion *fs, struct fusion_job *jobs, unsign
 			wait_event(fs->land.wait, !fusion_merge_flies(fs, jobs[i].move.lext));
 }
 
-void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
+/* Of all jobs whose copies nothing has cancelled. Return: blocks. */
+static u32 fusion_merge_pass(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
 {
 	unsigned int i;
-	u32 block;
+	u32 laid = 0;
+
+	for (i = 0; i < nr; i++) {
+		const u32 lext = jobs[i].move.lext;
+
+		/* nobody else has it in any other state than these */
+		if (fusion_merges(&jobs[i]) && fusion_land_has(&fs->land, lext) &&
+		    fusion_word_state(READ_ONCE(fs->map[lext])) >= FUSION_WATCHED)
+			laid += fusion_merge_job(fs, &jobs[i]);
+	}
+	return laid;
+}
+
+void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
+{
+	struct fusion_land_copies *copies;
+	unsigned int i;
 
 	if (!fs->land.max)
 		return;
 	fusion_merge_flush(fs, jobs, nr);
+	copies = fusion_drain_copies(fs);
+	fusion_land_copies_get(copies, FUSION_LAND_COPIES, FUSION_LAND_COPY_BLOCKS,
+			       GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
+	for (i = 0; i < PASSES; i++)
+		if (fusion_merge_pass(fs, jobs, nr) <= FEW)
+			break;
 	fusion_merge_lock(fs, jobs, nr);
-	for (i = 0; i < nr; i++) {
-		struct fusion_job *job = &jobs[i];
-
-		if (!fusion_merges(job) || !fusion_land_has(&fs->land, job->move.lext))
-			continue;
-		for (block = 0; block < fs->land.blocks && job->copied;) {
-			if (fusion_gate_ready(fs)) {
-				job->copied = false;
-			} else if (!fusion_merge_some(fs, job, &block)) {
-				job->copied = false;
-				job->outcome = FUSION_FAILED;
-			}
-			fusion_mover_tick(fs);
-		}
-	}
+	fusion_merge_pass(fs, jobs, nr);
+	fusion_land_copies_put(copies);
 }
+
+/* -- behind step 7 --------------------------------------------------------------------------- */
 
 bool fusion_merge_lacks(struct fusion *fs, const struct fusion_job *job)
 {

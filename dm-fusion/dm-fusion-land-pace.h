@@ -126,10 +126,10 @@ static inline bool fusion_pace_any(const struct fusion_land_pace *pace)
 /* -- dm-fusion-land-sweep.c; the mover ------------------------------------------------------- */
 
 /*
- * The segment with the lowest number, from *@segno on and below @end, that has entries. Sets
- * *@segno. fs->lock held. Return: its index, or @land->max.
+ * The lowest number of a segment that has entries: *@segno, which is behind those that count. It
+ * looks at some at a time, as there may be 100,000. Sleeps. Return: is there one?
  */
-u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end);
+bool fusion_drain_oldest(struct fusion *fs, u64 *segno);
 
 /*
  * Where does the block at a position with an entry go to? Both locks held. Return: false if it

@@ -190,6 +190,7 @@ static u32 fusion_drain_begin(struct fusion *fs, struct fusion_land_round *round
 
 	copy->first = first;
 	copy->nr = nr;
+	copy->dev = FUSION_SLOW;
 	copy->to = block->to;
 	fusion_land_copy_begin(round->copies, copy, fusion_land_sector(fs, block->pos));
 	return nr;
@@ -383,6 +384,11 @@ void fusion_drain_exit(struct fusion *fs)
 	if (land->round && land->round->copies)
 		fusion_land_copies_free(land->round->copies);
 	kvfree(land->round);
+}
+
+struct fusion_land_copies *fusion_drain_copies(struct fusion *fs)
+{
+	return fs->land.round->copies;
 }
 
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,

@@ -11,6 +11,9 @@
  * list exact; without that, the superblock of the slow member does not say CLEAN. Before a reboot
  * it goes without, if the list that was found has not been read by then: that would take longer
  * than the reboot waits, and all that the close does behind it matters more.
+ *
+ * A block of it that cannot be written keeps the list as it was: it says of when it is (INV23), and
+ * is not exact after a close. Nothing else fails, each run tries again, and the statistics tell.
  */
 #ifndef DM_FUSION_LAND_STALE_H
 #define DM_FUSION_LAND_STALE_H
@@ -125,6 +128,12 @@ static inline u64 fusion_stale_unlisted_s(const struct fusion_stale *s)
 
 	return since ? div_u64(ktime_to_ms(ktime_get()) - since + MSEC_PER_SEC - 1,
 			       MSEC_PER_SEC) : 0;
+}
+
+/* Has the last run failed? Without a lock; may be NULL. */
+static inline bool fusion_stale_failed(const struct fusion_stale *s)
+{
+	return s && READ_ONCE(s->failed);
 }
 
 /* Allocate it, if the set has one. Return: 0 or -ENOMEM; fusion_stale_exit() must follow. */

@@ -21,6 +21,8 @@
 #define LEAST		16384U
 /* Positions that are looked at under one lock. */
 #define CHUNK		256U
+/* The same of segments. */
+#define SEGMENTS	1024U
 /* Blocks that a look finds: one of so many positions, within bounds. */
 #define PART		256U
 #define FEWEST		1024U
@@ -42,21 +44,25 @@ void fusion_sweep_exit(struct fusion_land *land)
 	kvfree(land->sweep.list);
 }
 
-u32 fusion_drain_oldest(const struct fusion_land *land, u64 *segno, u64 end)
+bool fusion_drain_oldest(struct fusion *fs, u64 *segno)
 {
-	u32 i, found = land->max;
+	const struct fusion_land *land = &fs->land;
+	const u64 end = *segno;
+	u32 i, stop;
 
-	for (i = 0; i < land->max; i++) {
-		const struct fusion_land_segment *seg = &land->segment[i];
+	for (i = 0; i < land->max; cond_resched()) {
+		stop = min(i + SEGMENTS, land->max);
+		spin_lock_irq(&fs->lock);
+		for (; i < stop; i++) {
+			const struct fusion_land_segment *seg = &land->segment[i];
 
-		if (seg->state == FUSION_LAND_LISTED && seg->nr_live && seg->segno >= *segno &&
-		    seg->segno < end) {
-			end = seg->segno;
-			found = i;
+			if (seg->state == FUSION_LAND_LISTED && seg->nr_live &&
+			    seg->segno < *segno)
+				*segno = seg->segno;
 		}
+		spin_unlock_irq(&fs->lock);
 	}
-	*segno = end;
-	return found;
+	return *segno < end;
 }
 
 /* What is looked for, and what was found. */
@@ -183,12 +189,10 @@ static u32 fusion_sweep_all(struct fusion *fs, struct choice *c)
 static u64 fusion_sweep_end(struct fusion *fs)
 {
 	const struct fusion_land *land = &fs->land;
-	u64 segno = 0;
+	u64 segno = U64_MAX;
 
-	spin_lock_irq(&fs->lock);
-	fusion_drain_oldest(land, &segno, U64_MAX);
-	spin_unlock_irq(&fs->lock);
-	return segno == U64_MAX ? segno : segno + max(land->max / 4, LEAST / land->blocks);
+	return fusion_drain_oldest(fs, &segno) ?
+	       segno + max(land->max / 4, LEAST / land->blocks) : segno;
 }
 
 static int fusion_sweep_compare(const void *a, const void *b)

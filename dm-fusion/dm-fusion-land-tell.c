@@ -107,6 +107,7 @@ unsigned int fusion_emit_land(struct fusion *fs, char *result, unsigned int maxl
 	DMEMIT("log_waited %llu\n", READ_ONCE(land->pace.nr_waited));
 	DMEMIT("log_retry %llu\n", fusion_land_retry_s(land));
 	DMEMIT("log_unlisted %llu\n", fusion_stale_unlisted_s(fs->stale));
+	DMEMIT("log_list_failed %u\n", fusion_stale_failed(fs->stale));
 	DMEMIT("copies %u\n", READ_ONCE(c->nr));
 	DMEMIT("copies_read %llu\n", READ_ONCE(c->hits));
 	DMEMIT("copies_made %llu\n", READ_ONCE(c->made));

@@ -81,6 +81,7 @@ struct fusion_job {
 	u32 new;		/* STABLE word after; unmapped: no slot */
 	enum fusion_outcome outcome;
 	u32 merged;		/* blocks that were laid over the copy: dm-fusion-land-moves.c */
+	u64 laid;		/* up to this number in the log; the same */
 	bool started;		/* WATCHED or LOCKED was set */
 	bool copied;		/* or its shadow is current */
 	bool flips;		/* it goes to its shadow */

@@ -281,7 +281,7 @@ static void fusion_process_bio(struct fusion *fs, struct bio *bio)
 	if (frees)
 		this_cpu_inc(fs->stats->unweighed);
 	for (;;) {
-		if (op_is_write(bio_op(bio)) && fusion_mode(fs) != FUSION_RW) {
+		if (fusion_mode(fs) > (op_is_write(bio_op(bio)) ? FUSION_RW : FUSION_RO)) {
 			bio_io_error(bio);
 			return;
 		}

@@ -44,6 +44,15 @@ static bool fault(struct sim_disk *d, unsigned int kind)
 	return d->fault_kinds & kind && !rnd_below(&world->rng, d->fault_one_in);
 }
 
+/* Does it meet a block that is worn out? */
+static bool meets_worn(const struct sim_disk *d, const struct bio *bio)
+{
+	const u64 worn = (u64)d->worn * FUSION_BLOCK_SECTORS;
+
+	return worn && worn >= bio->bi_iter.bi_sector &&
+	       worn < bio->bi_iter.bi_sector + bio_sectors(bio);
+}
+
 static void land(struct bio *bio)
 {
 	unsigned int i;
@@ -112,31 +121,6 @@ static void begin_write(struct bio *bio)
 	world->cut_due = true;
 }
 
-/* Until when the disk does not get to it: one in four accesses to the block of the heartbeat. */
-static u64 hold(const struct sim_disk *d, const struct bio *bio)
-{
-	if (!world->late_ms || d->role != FUSION_FAST ||
-	    bio->bi_iter.bi_sector != FUSION_BEAT_BLOCKNR * FUSION_BLOCK_SECTORS ||
-	    rnd_below(&world->rng, 4))
-		return 0;
-	return world->now_ns + 1000000ULL * rnd_below(&world->rng, world->late_ms);
-}
-
-/* The same for the read that is to take long. */
-static u64 stall(const struct sim_disk *d, const struct bio *bio)
-{
-	const bool fast = d->role == FUSION_FAST;
-	u32 *stall = fast ? &world->stall_ms : &world->stall_slow_ms;
-	const u64 ms = *stall;
-	u32 where;
-
-	if (!ms || bio_op(bio) != REQ_OP_READ ||
-	    disk_locate(d, bio->bi_iter.bi_sector, bio_sectors(bio), &where) == fast)
-		return 0;
-	*stall = 0;
-	return world->now_ns + 1000000ULL * ms;
-}
-
 void sim_disk_submit(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -158,7 +142,7 @@ void sim_disk_submit(struct bio *bio)
 	bio->entry = NULL;
 	bio->snap = d->completed;
 	bio->delay = sim_delay();
-	bio->held_ns = max(hold(d, bio), stall(d, bio));
+	bio->held_ns = disk_held_until(d, bio);
 	if (d->fault_kinds & SIM_FAULT_BARE && bio->bi_opf & REQ_PREFLUSH)
 		bio->delay += rnd_below(&world->rng, 1 << rnd_below(&world->rng, 8));
 	bio->flushed = !(bio->bi_opf & REQ_PREFLUSH);
@@ -233,7 +217,7 @@ static void end_write(struct bio *bio)
 	struct sim_disk *d = bio->bi_bdev->disk;
 	struct sim_entry *e = bio->entry, *next, *oldest = NULL;
 	bool failed = fault(d, SIM_FAULT_WRITE | (e->meta ? 0 : SIM_FAULT_DATA)) ||
-		      is_failing_write();
+		      meets_worn(d, bio) || is_failing_write();
 	u32 nr = 0;
 
 	bio->entry = NULL;
@@ -447,7 +431,8 @@ static void end_read(struct bio *bio)
 	if ((meta != !!bio->nr_pages && !log) || (meta && where % FUSION_BLOCK_SECTORS))
 		sim_fail("data read where metadata is, or the other way round, at sector %llu",
 			 bio->bi_iter.bi_sector);
-	if (fault(d, SIM_FAULT_READ) || meets_bad(d, bio) || is_the_one(bio)) {
+	if (fault(d, SIM_FAULT_READ) || meets_bad(d, bio) || meets_worn(d, bio) ||
+	    is_the_one(bio)) {
 		bio->bi_status = BLK_STS_IOERR;
 		return;
 	}

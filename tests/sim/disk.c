@@ -92,6 +92,11 @@ void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr)
 	disk->bad = blocknr;
 }
 
+void sim_disk_set_worn(struct sim_disk *disk, u64 blocknr)
+{
+	disk->worn = blocknr;
+}
+
 u32 sim_disk_bad(const struct sim_disk *disk)
 {
 	return disk->bad;

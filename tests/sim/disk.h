@@ -12,6 +12,7 @@
  *
  * disk.c	a disk, and its content
  * disk-bio.c	bios that it is at
+ * disk-late.c	those that it takes long for
  * disk-cut.c	a disk as it is found after a cut or a reset
  */
 #ifndef DISK_H
@@ -49,6 +50,7 @@ struct sim_disk {
 	unsigned int fault_kinds;
 	u32 fault_one_in;
 	u32 bad;		/* unreadable block of metadata; NEVER: none */
+	u32 worn;		/* neither readable nor writable; 0: none */
 
 	u8 **block;		/* durable content */
 	bool *own;		/* whether the block is ours to write to */
@@ -80,5 +82,10 @@ u32 *entry_seq(struct sim_disk *d, const struct sim_entry *e, u32 i);
 bool entry_covers_bad(const struct sim_disk *d, const struct sim_entry *e);
 
 void entry_free(struct sim_entry *e);
+
+/* -- disk-late.c ------------------------------------------------------------------ */
+
+/* Until when, in ns, the disk does not get to a bio; 0: it may at once. */
+u64 disk_held_until(const struct sim_disk *d, const struct bio *bio);
 
 #endif

@@ -207,12 +207,26 @@ static void zero_half(void *arg)
 	leave(a->h);
 }
 
-/* Another machine writes the block of the first one, and has it on the slow disk. */
-static void write_over(struct hosts *h, unsigned int host)
+/* Promotes its extent, as far as it may. */
+static void promote_it(void *arg)
+{
+	struct actor *a = arg;
+
+	sim_dev_message(a->h->dev[a->host], "promote 0");
+	leave(a->h);
+}
+
+/*
+ * Another machine writes the block of the first one, and has it on the slow disk, or in a slot of
+ * the fast one: that in which the first one was about to have it.
+ */
+static void write_over(struct hosts *h, unsigned int host, bool fast)
 {
 	u64 stamps[FUSION_BLOCK_SECTORS];
 	unsigned int i;
 
+	if (fast)
+		must_not(sim_dev_message(h->dev[host], "promote 0"), 1, "promote");
 	h->stamp++;
 	for (i = 0; i < FUSION_BLOCK_SECTORS; i++)
 		stamps[i] = h->stamp;
@@ -224,10 +238,10 @@ static void write_over(struct hosts *h, unsigned int host)
 }
 
 /*
- * A block of the log is read to be written to the slow disk, and the fast disk stalls. Before the
- * read ends, the lease does, and another machine has taken the set, and written that block.
+ * A block of the log is read to be written elsewhere, and the fast disk stalls. Before the read
+ * ends, the lease does, and another machine has taken the set, and written that block.
  */
-static void taken_in(struct hosts *h, const char *what, void (*begin)(void *arg))
+static void taken_in(struct hosts *h, const char *what, void (*begin)(void *arg), bool fast)
 {
 	struct actor one = { h, 0 };
 	struct fusion *fs;
@@ -254,7 +268,7 @@ static void taken_in(struct hosts *h, const char *what, void (*begin)(void *arg)
 	cancel_delayed_work_sync(&fs->stale->work);
 	cancel_delayed_work_sync(&fs->heart.work);
 	open_soon(h, 1, "open what stands still");
-	write_over(h, 1);
+	write_over(h, 1, fast);
 	wait_event(h->wait, !h->running);
 	close_as(h, 0);
 	close_as(h, 1);
@@ -263,16 +277,21 @@ static void taken_in(struct hosts *h, const char *what, void (*begin)(void *arg)
 
 static void taken_in_a_drain(void *arg)
 {
-	taken_in(arg, "drain", drain_it);
+	taken_in(arg, "drain", drain_it, false);
 }
 
 /* No block with zeros gets into the log. */
 static void taken_in_a_merge(void *arg)
 {
-	taken_in(arg, "zeros", zero_half);
+	taken_in(arg, "zeros", zero_half, false);
+}
+
+static void taken_in_a_promotion(void *arg)
+{
+	taken_in(arg, "promote", promote_it, true);
 }
 
 const scene_fn scenes_at_once[] = {
 	all_at_once, all_at_once_and_late, taken_as_it_wakes, dies_as_it_is_claimed,
-	taken_in_a_drain, taken_in_a_merge, NULL,
+	taken_in_a_drain, taken_in_a_merge, taken_in_a_promotion, NULL,
 };

@@ -256,7 +256,8 @@ static void run_world(void *arg)
 	struct all *all = arg;
 	u64 seed = run_scenes(all, scenes_in_turn, all->seed);
 
-	run_scenes(all, scenes_at_once, seed);
+	seed = run_scenes(all, scenes_at_once, seed);
+	run_scenes(all, scenes_of_copies, seed);
 	all->hosts.result->opened += all->hosts.opened;
 	all->hosts.result->elsewhere += all->hosts.refused;
 	all->hosts.result->lost += all->hosts.lost;

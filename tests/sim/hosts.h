@@ -5,6 +5,7 @@
  * hosts.c		machines, what each may find, and the run of all scenes
  * hosts-in-turn.c	scenes in which one machine acts after the other
  * hosts-at-once.c	scenes in which all act at the same time
+ * hosts-copies.c	scenes with copies of what was read
  */
 #ifndef HOSTS_H
 #define HOSTS_H
@@ -34,6 +35,7 @@ struct hosts {
 typedef void (*scene_fn)(void *arg);
 extern const scene_fn scenes_in_turn[];
 extern const scene_fn scenes_at_once[];
+extern const scene_fn scenes_of_copies[];
 
 /* Begin a scene on newly formatted disks. */
 void hosts_begin(struct hosts *h);

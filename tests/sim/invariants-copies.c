@@ -55,6 +55,8 @@ static void check_shelf(const struct fusion *fs, u32 i, unsigned long **taken)
 	if (seg->state == FUSION_LAND_UNUSED) {
 		if (!test_bit(seg->slot, fs->slots.used[FUSION_FAST].bits))
 			sim_fail("INV24: copies are in fast slot %u, which is free", seg->slot);
+		if (fusion_fenced(&fs->slots.fence, FUSION_FAST, seg->slot))
+			sim_fail("INV9: copies are in fast slot %u, inside the fence", seg->slot);
 		if (__test_and_set_bit(seg->slot, taken[FUSION_FAST]))
 			sim_fail("INV3: copies share fast slot %u", seg->slot);
 	} else if (seg->nr_live || seg->end ||

@@ -87,6 +87,7 @@ struct story {
 	bool lost;	/* only of sets with extents that are lost */
 	bool landed;	/* of sets with a landing log */
 	bool roomy;	/* and with room in it */
+	bool lags;	/* some accesses to data take long, in some runs */
 	bool torn;	/* cut only where the fast disk writes several blocks of metadata at once */
 };
 

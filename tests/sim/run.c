@@ -9,6 +9,7 @@
 #include "invariants.h"
 #include "landed.h"
 #include "replace.h"
+#include "dm-fusion-stale.h"
 #include "run-state.h"
 
 /* A first write that was lost is one that the replica may know of. */
@@ -156,6 +157,25 @@ static void first_words(const struct setup *s, u32 words[FUSION_MAP_PER_BLOCK])
 		words[i] = setup_loses(s, i) ? FUSION_WORD_LOST : FUSION_WORD_UNMAPPED;
 }
 
+/* Where disks fail, a block of the stale list may be worn out: a head, or one of a list. */
+static void wear_out(const struct setup *s, u64 rng, struct sim_disk *slow)
+{
+	const u32 lists = min(s->sb.stale_places, 8U);
+	u32 index;
+
+	if (!s->faults || !lists || rnd_below(&rng, 3))
+		return;
+	index = rnd_below(&rng, 3) ? FUSION_STALE_COPIES + rnd_below(&rng, lists) :
+				     rnd_below(&rng, FUSION_STALE_COPIES);
+	sim_disk_set_worn(slow, s->sb.stale_start + index);
+}
+
+/* Up to how long data take, in ms. */
+static u32 lag_of(const struct setup *s, u64 rng)
+{
+	return s->story && s->story->lags && rnd_below(&rng, 2) ? 1U << rnd_below(&rng, 12) : 0;
+}
+
 static void run_world(void *arg)
 {
 	struct state *st = arg;
@@ -182,8 +202,10 @@ static void run_world(void *arg)
 				&w->rng);
 	}
 	landed_make(&run->setup, st->model, &landing);
+	wear_out(&run->setup, run->seed ^ 0x3041, w->disk[FUSION_SLOW]);
 	for (;;) {
 		world->scarce = run->setup.scarce;
+		world->lag_ms = lag_of(&run->setup, run->seed ^ 0x1a9);
 		world->cut = cut_run;
 		world->cut_ctx = st;
 		sim_run(drive, st);

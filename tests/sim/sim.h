@@ -84,6 +84,8 @@ struct sim_world {
 	bool heart_failed;		/* a set has gone read-only because of that */
 	u32 late_ms;			/* the block of the heartbeat may take so long */
 	u32 stall_ms;			/* the next read of data from the fast disk takes so long */
+	u32 stall_slow_data_ms;		/* the next one of data from the slow one */
+	u32 lag_ms;			/* some accesses to data take up to so long */
 	u32 stall_slow_ms;		/* of metadata from the slow one: the stale list */
 	int preempt_left;		/* while a nested world runs */
 
@@ -226,6 +228,8 @@ void sim_disk_set_through(struct sim_disk *disk, bool through);
 /* Reads of this block of metadata fail until it is written. */
 void sim_disk_set_bad(struct sim_disk *disk, u64 blocknr);
 u32 sim_disk_bad(const struct sim_disk *disk);
+/* No access to this block of metadata succeeds, for good. */
+void sim_disk_set_worn(struct sim_disk *disk, u64 blocknr);
 
 /* Other content in all sectors of data. */
 void sim_disk_lose_data(struct sim_disk *disk, u64 *rng);

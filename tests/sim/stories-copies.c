@@ -41,6 +41,21 @@ static struct op *warm(struct op *op, u32 sector, u64 *rng)
 	return rnd_below(rng, 2) ? add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 6)) : op;
 }
 
+/* An extent without any blocks gets all of them, and the first ones once more meanwhile. */
+static struct op *complete_under_a_write(struct op *op, u32 sector, u64 *rng)
+{
+	const u32 half = EXTENT_SECTORS / 2;
+
+	op = add(op, OP_WRITE, sector, half);
+	op = add(op, OP_WAIT, 0, 0);
+	op = add(op, OP_WRITE, sector + 8 * rnd_below(rng, half / 8), 8);
+	op = add(op, OP_WRITE, sector + half, half);
+	op = add(op, OP_FLUSH, 0, 0);
+	op = add(op, OP_SLEEP, 0, 1 << rnd_below(rng, 6));
+	op = look(op, sector, rng);
+	return look(op, sector, rng);
+}
+
 /* Something changes what they are copies of. */
 static struct op *change(struct op *op, u32 sector, u64 *rng)
 {
@@ -65,6 +80,8 @@ static struct op *change(struct op *op, u32 sector, u64 *rng)
 		/* and written as a whole, so that it is STABLE again, and read */
 		if (rnd_below(rng, 2))
 			op = add(op, OP_WRITE, sector, EXTENT_SECTORS);
+		else if (rnd_below(rng, 2))
+			op = complete_under_a_write(op, sector, rng);
 		break;
 	case 10:
 		op = add(op, OP_PROMOTE, sector / EXTENT_SECTORS, 1);
@@ -129,7 +146,7 @@ u32 make_copies_ops(const struct setup *s, u64 *rng, struct op *ops, u32 nr)
 	u32 sector, i;
 
 	op = add(op, OP_DEMOTE, 0, min(s->sb.nr_lexts, 5U));
-	while (end - op > 64) {
+	while (end - op > 96) {
 		sector = draw_sector(s, rng);
 		op = warm(op, sector, rng);
 		for (i = rnd_below(rng, 4); i; i--) {

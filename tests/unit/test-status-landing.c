@@ -91,10 +91,28 @@ static void test_stuck(void)
 	REQUIRE(strstr(remedy, "fusionctl drain data"), "%s", remedy);
 }
 
+static void test_unwritten(void)
+{
+	at_work();
+	counts.unlisted_s = 30;
+	counts.unwritten = true;
+	REQUIRE_EQ(look(), HEALTH_WARNING);
+	REQUIRE_EQ(nr, 1);
+	REQUIRE(!strcmp(text, "for 30 s the slow member's list of blocks that are newer in the "
+			"landing log cannot be written: if the fast member is lost, it is not "
+			"known which of them are out of date"), "%s", text);
+	REQUIRE(strstr(remedy, "smartctl --all of the slow disk"), "%s", remedy);
+	/* whatever else it does */
+	counts.unlisted_s = 600;
+	REQUIRE_EQ(look(), HEALTH_WARNING);
+	REQUIRE_EQ(nr, 1);
+}
+
 static const struct unit_test tests[] = {
 	{ "a landing log that is well", test_well },
 	{ "writes that wait for a landing log", test_waiting },
 	{ "a landing log that is not drained", test_stuck },
+	{ "a stale list that cannot be written", test_unwritten },
 };
 
 UNIT_TESTS(tests)

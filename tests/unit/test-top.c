@@ -54,13 +54,14 @@ static void test_parse_stats(void)
 	REQUIRE_EQ(s.moves[TOP_EVACUATED], 0);
 	REQUIRE(!s.log.known);
 	top_parse_stats("log_blocks 3\nlog_landed 90\nlog_drained 70\nlog_waiting 2\n"
-			"log_waited 4\nlog_retry 8\nlog_unlisted 1", &s);
+			"log_waited 4\nlog_retry 8\nlog_unlisted 1\nlog_list_failed 1", &s);
 	REQUIRE(s.log.known);
 	REQUIRE_EQ(s.log.landed, 90);
 	REQUIRE_EQ(s.log.waiting, 2);
 	REQUIRE_EQ(s.log.waited, 4);
 	REQUIRE_EQ(s.log.retry_s, 8);
 	REQUIRE_EQ(s.log.unlisted_s, 1);
+	REQUIRE(s.log.unwritten);
 }
 
 static const struct top_sample sample = {

@@ -47,11 +47,31 @@ static void find_full(struct found *f, const char *name, const struct fusion_sta
 		      "the slow member", remedy);
 }
 
+/* Without the fast member, the list alone tells which blocks of the slow one are out of date. */
+static void find_unlisted(struct found *f, const char *name, const struct log_stats *log)
+{
+	char text[TEXT], remedy[TEXT], age[AGE_TEXT];
+
+	fus_age_text(age, log->unlisted_s);
+	if (log->unwritten) {
+		snprintf(text, sizeof(text), "for %s the slow member's list of blocks that are "
+			 "newer in the landing log cannot be written: if the fast member is lost, "
+			 "it is not known which of them are out of date", age);
+		found(f, HEALTH_WARNING, text, "see dmesg, and smartctl --all of the slow disk; "
+		      "have a backup");
+	} else if (log->unlisted_s > LONG_UNLISTED) {
+		snprintf(text, sizeof(text), "the slow member rests or is busy, so for %s its list "
+			 "of blocks that are newer in the landing log has not been complete", age);
+		snprintf(remedy, sizeof(remedy), "run fusionctl drain %s, which wakes it", name);
+		found(f, HEALTH_NOTE, text, remedy);
+	}
+}
+
 enum health fus_landing_health(const char *name, const struct fusion_status *st,
 			       const struct log_stats *log, health_fn each, void *ctx)
 {
 	struct found f = { each, ctx, HEALTH_OK };
-	char text[TEXT], remedy[TEXT], age[AGE_TEXT];
+	char text[TEXT], age[AGE_TEXT];
 
 	if (!st->logs || !log->known)
 		return HEALTH_OK;
@@ -61,11 +81,6 @@ enum health fus_landing_health(const char *name, const struct fusion_status *st,
 	if (log->retry_s)
 		found(&f, HEALTH_WARNING, text, "see dmesg, and smartctl --all of both disks; have "
 		      "a backup");
-	snprintf(text, sizeof(text), "the slow member rests or is busy, so for %s its list of "
-		 "blocks that are newer in the landing log has not been complete",
-		 fus_age_text(age, log->unlisted_s));
-	snprintf(remedy, sizeof(remedy), "run fusionctl drain %s, which wakes it", name);
-	if (log->unlisted_s > LONG_UNLISTED)
-		found(&f, HEALTH_NOTE, text, remedy);
+	find_unlisted(&f, name, log);
 	return f.worst;
 }

@@ -37,5 +37,6 @@ void fus_log_stats(const char *stats, struct log_stats *s)
 		.waited = fus_stat_of(stats, "log_waited"),
 		.retry_s = fus_stat_of(stats, "log_retry"),
 		.unlisted_s = fus_stat_of(stats, "log_unlisted"),
+		.unwritten = fus_stat_of(stats, "log_list_failed"),
 	};
 }

@@ -17,6 +17,7 @@ struct log_stats {
 	uint64_t waited;	/* and that have begun to since then */
 	uint64_t retry_s;	/* until what could not be drained is tried again, or 0 */
 	uint64_t unlisted_s;	/* since when blocks may be missing in the stale list, or 0 */
+	bool unwritten;		/* as it could not be written */
 };
 
 /* Not known if the set has no log, or the module does not count. */
