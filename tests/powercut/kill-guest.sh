@@ -31,8 +31,9 @@ open_set() {
 	local size
 	modprobe dm-fusion
 	[[ ! ${FIRST:-} ]] || fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" \
-		--extent-size 256K >/dev/null
+		--extent-size 256K ${LANDING:+--landing "$LANDING"} >/dev/null
 	fusionctl open killed "$FAST" "$SLOW" >/dev/null || oops "the set does not open"
+	LOGGED=${LANDING:+$(counter killed log_blocks)}
 	fusionctl set killed half_life=10 idle=100 >/dev/null
 	size=$(($(sectors_of "$SET") / 2048))
 	part part-ext4 0 $EXT4_MIB
@@ -70,7 +71,7 @@ check_all() {
 	done </share/0/synced
 	fusion-stamp verify /dev/mapper/part-raw --power-cut --state "$STATE" >/run/stamp 2>&1 ||
 		oops "$(tail -n 20 /run/stamp)"
-	echo "verified: $n files, $RAW_MIB MiB of stamps"
+	echo "verified: $n files, $RAW_MIB MiB of stamps${LOGGED:+, $LOGGED blocks in the landing log}"
 }
 
 # write_files FS: until killed
