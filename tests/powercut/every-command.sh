@@ -22,8 +22,9 @@ test_landing_log() {
 }
 
 # and all else
-long_every_command_with_a_landing_log() {
-	LANDING=512K test_every_command
+long_with_a_landing_log() {
+	LANDING=512K test_every_command create open allocate stable overwrite promote demote \
+		discard checkpoint close recreate
 }
 
 run_tests
