@@ -13,8 +13,8 @@
  *	checkpoint		a checkpoint with something to write
  *	close			closing with unflushed data
  *	land, part, drain, merge, copies
- *				with a landing log: small writes, parts of blocks in it, its drain, a
- *				promotion of extents with blocks in it, copies of reads
+ *				with a landing log: small writes, parts of blocks, a drain, a
+ *				promotion of extents with blocks in the log, copies of reads
  *	create			formatting two blank disks, or
  *	recreate		two members of another set, and the first open
  *

@@ -152,7 +152,9 @@ static bool logged_extent(uint64_t *state, unsigned int *lext)
 
 	if (set_message(&runs, "logged %u %u", first, rig.nr_lexts - first))
 		return false;
-	any = runs && sscanf(runs, "%u", lext) == 1;
+	any = runs && *runs;
+	if (any)
+		*lext = strtoul(runs, NULL, 10);
 	free(runs);
 	return any;
 }
