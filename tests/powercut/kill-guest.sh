@@ -35,7 +35,7 @@ open_set() {
 	fusionctl open killed "$FAST" "$SLOW" >/dev/null || oops "the set does not open"
 	LOGGED=${LANDING:+$(counter killed log_blocks)}
 	# the log is not drained whenever the load pauses
-	fusionctl set killed half_life=10 idle=$([[ ${LANDING:-} ]] && echo 60000 || echo 100) >/dev/null
+	fusionctl set killed half_life=10 "idle=$([[ ${LANDING:-} ]] && echo 60000 || echo 100)" >/dev/null
 	size=$(($(sectors_of "$SET") / 2048))
 	part part-ext4 0 $EXT4_MIB
 	part part-xfs $EXT4_MIB $XFS_MIB

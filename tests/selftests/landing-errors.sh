@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# One member fails at one step of the landing log: its flush, that of the drain, a part of a block, a
-# promotion, the stale list, copies of reads, the opening. Nothing flushed is lost, users hear of what
-# fails, and the set goes on, at the latest when it is opened again. landing-faults.sh has the drain
-# and the log as a whole, and members that vanish.
+# One member fails at one step of the landing log: its flush, that of the drain, a part of a block,
+# a promotion, the stale list, copies of reads, the opening. Nothing flushed is lost, users hear of
+# what fails, and the set goes on, at the latest when it is opened again. landing-faults.sh has the
+# drain and the log as a whole, and members that vanish.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -28,16 +28,19 @@ fast_slots() {
 	echo "$first $(($(sectors_of /dev/fast) - first - 2048))"
 }
 
-# slow_slots: the same of the slow member, behind the stale list
-slow_slots() {
-	local first
-	first=$((($(stale_list | cut -d ' ' -f 1) + $(stale_list | cut -d ' ' -f 2) + 127) / 128 * 128))
-	echo "$first $(($(sectors_of /dev/slow) - first - 2048))"
-}
-
 # stale_list: first sector of the list, and how many
 stale_list() {
-	echo "$(($(fusion-peek "$FAST" super 1096 8) * 8)) $(((2 + 2 * $(fusion-peek "$FAST" super 1092 4)) * 8))"
+	local places
+	places=$(fusion-peek "$FAST" super 1092 4)
+	echo "$(($(fusion-peek "$FAST" super 1096 8) * 8)) $(((2 + 2 * places) * 8))"
+}
+
+# slow_slots: as fast_slots, behind the stale list
+slow_slots() {
+	local first nr
+	read -r first nr < <(stale_list)
+	first=$(((first + nr + 127) / 128 * 128))
+	echo "$first $(($(sectors_of /dev/slow) - first - 2048))"
 }
 
 # bad_log, bad_slots, bad_list: all I/O there fails
