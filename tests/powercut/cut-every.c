@@ -12,12 +12,15 @@
  *	discard			discards of whole extents, a flush, writes to freed slots
  *	checkpoint		a checkpoint with something to write
  *	close			closing with unflushed data
+ *	land, part, drain, merge, copies
+ *				with a landing log: small writes, parts of blocks, a drain, a
+ *				promotion of extents with blocks in the log, copies of reads
  *	create			formatting two blank disks, or
  *	recreate		two members of another set, and the first open
  *
  * Each scenario begins with the same content of both disks. Each cut is made three times: all
  * unflushed data is lost, all of it is kept, or it is torn at random. With -q each cut is made
- * once, with these fates in turn.
+ * once, with these fates in turn. LANDING is the size of a landing log; without it there is none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +38,9 @@
 #define NR_FATES	3
 
 static const char *const fates[NR_FATES] = { "drop", "keep", "torn" };
-static const char *const quiet[] = { "migration", "off", "commit_interval", "60000", NULL };
+static const char *const quiet[] = {
+	"migration", "off", "commit_interval", "60000", "idle", "60000", NULL
+};
 
 /* Saved states, of the disks by the switch and of the model. */
 enum { BASE, AFTER_CUT, EMPTY };
@@ -194,6 +199,7 @@ static bool cut_everywhere(const struct scenario *s)
 
 static bool format(void)
 {
+	const char *landing = getenv("LANDING");
 	char fast[80], slow[80];
 	int status;
 	pid_t pid;
@@ -207,7 +213,8 @@ static bool format(void)
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 		execlp("fusionctl", "fusionctl", "format", "--yes", "--force", "--fast", fast,
-		       "--slow", slow, "--extent-size", "64K", NULL);
+		       "--slow", slow, "--extent-size", "64K",
+		       landing ? "--landing" : NULL, landing, NULL);
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
@@ -354,6 +361,19 @@ static bool begin_content(void)
 	return true;
 }
 
+static bool known(const char *name)
+{
+	const struct scenario *s;
+
+	for (s = scenarios; s->name; s++)
+		if (!strcmp(name, s->name))
+			return true;
+	for (s = log_scenarios; rig.log_slots && s->name; s++)
+		if (!strcmp(name, s->name))
+			return true;
+	return !strcmp(name, "create") || !strcmp(name, "recreate");
+}
+
 static bool wanted(int argc, char **argv, const char *name)
 {
 	bool found = optind >= argc;
@@ -380,12 +400,18 @@ int main(int argc, char **argv)
 	}
 	if (!begin())
 		die("cannot begin");
+	for (int i = optind; i < argc; i++)
+		if (!known(argv[i]))
+			die("%s: no such scenario with this set", argv[i]);
 	if (wanted(argc, argv, "create"))
 		well = create_cut_everywhere("create", "");
 	if (!begin_content())
 		die("cannot write the content to begin with");
 	strcpy(old_uuid, rig.uuid);
 	for (const struct scenario *s = scenarios; well && s->name; s++)
+		if (wanted(argc, argv, s->name))
+			well = cut_everywhere(s);
+	for (const struct scenario *s = log_scenarios; well && rig.log_slots && s->name; s++)
 		if (wanted(argc, argv, s->name))
 			well = cut_everywhere(s);
 	if (well && wanted(argc, argv, "recreate"))

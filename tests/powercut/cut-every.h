@@ -37,6 +37,7 @@ struct scenario {
 };
 
 extern const struct scenario scenarios[];
+extern const struct scenario log_scenarios[];	/* only with a landing log */
 
 /* Write the content that each scenario begins with, to a set that is empty. */
 bool populate(void);

@@ -4,9 +4,10 @@
  *
  * For each cut, some threads send stamped writes, FUA, flushes, discards and zeroes, while another
  * one moves extents and requests checkpoints, and drains of a landing log, until the power goes at
- * a command drawn beforehand. Then the set is removed, the power comes back, and the set is opened,
- * which recovers it. The power may go again during that, more than once. Then every sector is read
- * and judged: see stamp.h.
+ * a command drawn beforehand. With a landing log, that is often in a certain state of it:
+ * cut-landing.h. Then the set is removed, the power comes back, and the set is opened, which
+ * recovers it. The power may go again during that, more than once. Then every sector is read and
+ * judged: see stamp.h.
  *
  * Everything random is drawn from the seed, except for the threads and workers of the real kernel:
  * the same seed gives the same load, cut at the same number of commands, in another order.
@@ -23,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cut-landing.h"
 #include "power.h"
 #include "../selftests/stamp.h"
 
@@ -33,10 +35,11 @@
 #define MAX_THREADS		4
 #define LONGEST			10	/* a load is up to 2^LONGEST commands long */
 #define RECOVERY_COMMANDS	24
+#define ENOUGH_CUTS		100	/* for each state of a landing log to have some */
 
 static uint64_t state;			/* of the random numbers */
 static unsigned int cuts, nested, idle_ends;
-static unsigned long long moved, checkpoints, drains, landed;
+static unsigned long long moved, checkpoints;
 
 /* -- moves ------------------------------------------------------------------------ */
 
@@ -70,17 +73,16 @@ static void *storm(void *arg)
 	char *answer;
 
 	while (!s->err && !load_over) {
-		if (below(&s->state, 12)) {
+		if (rig.log_slots && landing_waits()) {
+			s->err = landing_step(&s->state);
+		} else if (below(&s->state, 12)) {
 			s->err = move_some(s);
+		} else if (rig.log_slots && below(&s->state, 2)) {
+			s->err = landing_drain();
 		} else {
-			bool drain = rig.logs && below(&s->state, 2);
-
-			s->err = set_message(&answer, drain ? "drain" : "checkpoint");
+			s->err = set_message(&answer, "checkpoint");
 			free(answer);
-			if (drain)
-				drains += !s->err;
-			else
-				checkpoints += !s->err;
+			checkpoints += !s->err;
 		}
 	}
 	stamp_stop();
@@ -112,10 +114,15 @@ static bool load(void)
 {
 	struct storm s = { .state = below(&state, UINT32_MAX) };
 	time_t start = stamp_now();
-	bool moves = below(&state, 8);
+	bool moves = below(&state, 8), idle_end;
 
 	draw_load();
-	power("arm %u", 1 + below(&state, 1U << below(&state, LONGEST + 1)));
+	if (rig.log_slots)
+		landing_draw(&state);
+	if (rig.log_slots && landing_waits())
+		moves = true;
+	else
+		power("arm %u", 1 + below(&state, 1U << below(&state, LONGEST + 1)));
 	load_over = false;
 	if (moves && pthread_create(&s.thread, NULL, storm, &s))
 		die("out of memory");
@@ -130,7 +137,8 @@ static bool load(void)
 			(int)(stamp_now() - start));
 		return false;
 	}
-	if (power_is_on()) {
+	idle_end = power_is_on();
+	if (idle_end) {
 		if (stamp_failed() || s.err) {
 			fprintf(stderr, "cut-run: I/O fails, but the power is on\n");
 			return false;
@@ -138,6 +146,8 @@ static bool load(void)
 		power("cut");
 		idle_ends++;
 	}
+	if (rig.log_slots)
+		landing_judge(!idle_end);
 	cuts++;
 	return true;
 }
@@ -208,24 +218,8 @@ static bool verify(void)
 	return stamp_do(STAMP_VERIFY) == STAMP_OK;
 }
 
-/* What has landed in the log since the set was opened, and was not written over there. */
-static void count_landed(void)
-{
-	static const char *const keys[] = { "log_blocks ", "log_drained " };
-	char *answer, *at;
-
-	if (!rig.logs || set_message(&answer, "stats"))
-		return;
-	for (unsigned int i = 0; i < 2; i++) {
-		at = strstr(answer, keys[i]);
-		landed += at ? strtoul(at + strlen(keys[i]), NULL, 10) : 0;
-	}
-	free(answer);
-}
-
 static bool take_down(void)
 {
-	count_landed();
 	set_close();
 	power("restore");
 	return true;
@@ -378,11 +372,15 @@ int main(int argc, char **argv)
 	printf("%u cuts in %.1f s, %u of them in recovery, %u at the end of a load; "
 	       "seeds %u to %u; %llu moves, %llu checkpoints\n", cuts, seconds() - start,
 	       nested, idle_ends, seed, seed + lives - 1, moved, checkpoints);
-	if (rig.logs)
-		printf("%llu drains; %llu blocks have landed\n", drains, landed);
+	if (rig.log_slots)
+		landing_print();
 	printf("%.1f s of load, %.1f s closing, %.1f s opening, %.1f s verifying\n", spent[LOAD],
 	       spent[CLOSE], spent[OPEN], spent[VERIFY]);
 	stamp_print_counts();
 	printf("lost %u of %u lives\n", lost, lives);
+	if (!lost && rig.log_slots && cuts >= ENOUGH_CUTS && !landing_met()) {
+		fprintf(stderr, "cut-run: no cut fell in one of the states of the landing log\n");
+		return POWER_BROKEN;
+	}
 	return lost ? POWER_LOSS : POWER_OK;
 }

@@ -37,13 +37,18 @@ static bool move(const char *way, unsigned int first, unsigned int nr)
 	return !err;
 }
 
-static bool checkpoint(void)
+static bool ask(const char *what)
 {
 	char *answer;
-	int err = set_message(&answer, "checkpoint");
+	int err = set_message(&answer, "%s", what);
 
 	free(answer);
 	return !err;
+}
+
+static bool checkpoint(void)
+{
+	return ask("checkpoint");
 }
 
 static bool allocate(void)
@@ -100,6 +105,83 @@ static bool close_it(void)
 	return ok;
 }
 
+/* -- with a landing log --------------------------------------------------------- */
+
+/* Write to a block of an extent on the slow member, which lands. */
+static bool block(unsigned int extent, unsigned int nr, bool dsync)
+{
+	__u64 start = at(extent) + nr * STAMP_BLOCK;
+
+	return stamp_write(start, start + STAMP_BLOCK, dsync);
+}
+
+static bool land(void)
+{
+	return block(ON_SLOW, 1, false) && block(ON_SLOW + 1, 3, false) && stamp_flush() &&
+	       block(ON_SLOW, 1, true) && block(ON_SLOW, 2, false) && stamp_flush() &&
+	       whole(ON_SLOW, 1) && block(ON_SLOW + 1, 3, false) && stamp_flush() &&
+	       stamp_discard(at(ON_SLOW + 1), at(ON_SLOW + 2)) && stamp_flush();
+}
+
+static bool part(void)
+{
+	__u64 inside = at(ON_SLOW) + STAMP_BLOCK + 2;
+
+	return block(ON_SLOW, 1, false) && stamp_write(inside, inside + 3, false) &&
+	       stamp_flush() && stamp_write(inside + 1, inside + 2, true) &&
+	       block(ON_SLOW, 2, true);
+}
+
+static bool drain(void)
+{
+	return block(ON_SLOW, 1, false) && block(ON_SLOW, 2, false) &&
+	       block(ON_SLOW + 2, 5, false) && stamp_flush() && block(ON_SLOW + 1, 0, false) &&
+	       ask("drain") && block(ON_SLOW, 1, false) && stamp_flush() && ask("drain");
+}
+
+static bool merge(void)
+{
+	return block(ON_SLOW, 1, false) && block(ON_SLOW, 7, false) &&
+	       block(ON_SLOW + 1, 4, false) && stamp_flush() && block(ON_SLOW, 2, false) &&
+	       move("promote", ON_SLOW, 2) && block(ON_SLOW, 1, false) && stamp_flush() &&
+	       move("demote", ON_SLOW, 1) && block(ON_SLOW, 7, false) && stamp_flush();
+}
+
+static bool have_copies(void)
+{
+	static const char key[] = "\ncopies ";
+	char *stats, *at = NULL;
+	bool have;
+
+	if (set_message(&stats, "stats"))
+		return false;
+	at = strstr(stats, key);
+	have = at && atoi(at + strlen(key)) > 0;
+	free(stats);
+	return have;
+}
+
+/* Copies of blocks, which then change, and slots that copies have, which then get other data. */
+static bool copies(void)
+{
+	const size_t size = STAMP_BLOCK * STAMP_SECTOR;
+	void *buf;
+	bool ok = true;
+
+	if (posix_memalign(&buf, size, size))
+		die("out of memory");
+	for (unsigned int i = 0; ok && i < 4; i++)
+		ok = pread(rig.fd, buf, size, (at(ON_SLOW + i) + 24) * STAMP_SECTOR) ==
+		     (ssize_t)size;
+	free(buf);
+	for (unsigned int i = 0; ok && i < 100 && power_is_on() && !have_copies(); i++)
+		usleep(10000);
+	if (ok && power_is_on() && !have_copies())
+		die("a read of the slow member gets no copy");
+	return ok && block(ON_SLOW, 3, false) && block(ON_SLOW + 1, 3, true) &&
+	       move("promote", ON_SLOW + 2, 1) && whole(NOTHING, 4) && stamp_flush();
+}
+
 const struct scenario scenarios[] = {
 	{ "open", NULL },
 	{ "allocate", allocate },
@@ -110,7 +192,16 @@ const struct scenario scenarios[] = {
 	{ "discard", discard },
 	{ "checkpoint", checkpoints },
 	{ "close", close_it },
-	{ NULL },
+	{ NULL, NULL },
+};
+
+const struct scenario log_scenarios[] = {
+	{ "land", land },
+	{ "part", part },
+	{ "drain", drain },
+	{ "merge", merge },
+	{ "copies", copies },
+	{ NULL, NULL },
 };
 
 /* -- the content to begin with ------------------------------------------------ */

@@ -13,12 +13,18 @@
 test_every_command() {
 	disks 6 7
 	# shellcheck disable=SC2086 # words
-	cut-every ${EVERY--q}
+	cut-every ${EVERY--q} "$@"
 }
 
-# the same set with a landing log
-long_every_command_with_a_landing_log() {
-	LANDING=512K test_every_command
+# with a landing log, what is done with that
+test_landing_log() {
+	LANDING=512K test_every_command land part drain merge copies
+}
+
+# and all else
+long_with_a_landing_log() {
+	LANDING=512K test_every_command create open allocate stable overwrite promote demote \
+		discard checkpoint close recreate
 }
 
 run_tests

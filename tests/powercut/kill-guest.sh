@@ -31,9 +31,11 @@ open_set() {
 	local size
 	modprobe dm-fusion
 	[[ ! ${FIRST:-} ]] || fusionctl format --yes --force --fast "$FAST" --slow "$SLOW" \
-		--extent-size 256K >/dev/null
+		--extent-size 256K ${LANDING:+--landing "$LANDING"} >/dev/null
 	fusionctl open killed "$FAST" "$SLOW" >/dev/null || oops "the set does not open"
-	fusionctl set killed half_life=10 idle=100 >/dev/null
+	LOGGED=${LANDING:+$(counter killed log_blocks)}
+	# the log is not drained whenever the load pauses
+	fusionctl set killed half_life=10 "idle=$([[ ${LANDING:-} ]] && echo 60000 || echo 100)" >/dev/null
 	size=$(($(sectors_of "$SET") / 2048))
 	part part-ext4 0 $EXT4_MIB
 	part part-xfs $EXT4_MIB $XFS_MIB
@@ -53,6 +55,13 @@ mount_all() {
 	mount /dev/mapper/part-xfs /run/xfs || oops "XFS cannot be mounted"
 }
 
+# Small writes land in the log only if their extents are on the slow member.
+make_slow() {
+	fusion-stamp fill /dev/mapper/part-raw --state "$STATE" --size $((RAW_MIB << 20)) >/dev/null
+	sync "$SET"
+	dmsetup message killed 0 demote "0-$(($(status killed extents) - 1))" >/dev/null
+}
+
 # With the journals, then a forced check; then the files.
 check_all() {
 	local fs path md5 n=0
@@ -70,7 +79,7 @@ check_all() {
 	done </share/0/synced
 	fusion-stamp verify /dev/mapper/part-raw --power-cut --state "$STATE" >/run/stamp 2>&1 ||
 		oops "$(tail -n 20 /run/stamp)"
-	echo "verified: $n files, $RAW_MIB MiB of stamps"
+	echo "verified: $n files, $RAW_MIB MiB of stamps${LOGGED:+, $LOGGED blocks in the landing log}"
 }
 
 # write_files FS: until killed
@@ -93,6 +102,7 @@ done
 open_set
 if [[ ${FIRST:-} ]]; then
 	make_all
+	[[ ! ${LANDING:-} ]] || make_slow
 	mount_all
 else
 	check_all

@@ -130,7 +130,7 @@ bool set_find(void)
 	rig.extent_sectors = fast->sb->extent_sectors;
 	rig.nr_lexts = fast->sb->nr_lexts;
 	rig.nr_fast_slots = fast->sb->nr_fast_slots;
-	rig.logs = fast->sb->landing_slots;
+	rig.log_slots = fast->sb->landing_slots;
 	snprintf(rig.uuid, sizeof(rig.uuid), DM_PREFIX "%s",
 		 fus_uuid_text(text, fast->sb->set_uuid));
 	fus_free_members(fast);

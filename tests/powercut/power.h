@@ -29,7 +29,7 @@ extern struct rig {
 	uint32_t extent_sectors;
 	uint32_t nr_lexts;
 	uint32_t nr_fast_slots;
-	bool logs;			/* it has a landing log */
+	uint32_t log_slots;		/* of its landing log; 0: it has none */
 	int fd;				/* while it is open */
 } rig;
 

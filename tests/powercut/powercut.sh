@@ -58,4 +58,12 @@ test_lying_slow_is_found_out() {
 	lie slow
 }
 
+long_lying_fast_is_found_out_with_a_landing_log() {
+	LANDING=1M lie fast
+}
+
+long_lying_slow_is_found_out_with_a_landing_log() {
+	LANDING=1M lie slow
+}
+
 run_tests

@@ -77,6 +77,16 @@ memory() {
 		END { print available, kernel }' /proc/meminfo)
 }
 
+# whole_members: have a page for each block of the members, which null_blk allocates as they are
+# written, and frees as they are discarded: otherwise their memory would grow as that of a leak does
+whole_members() {
+	local i
+	for i in {fs,}{fast,slow}; do
+		dd if="/dev/$i" of="/dev/$i" bs=1M iflag=direct oflag=direct \
+			conv=notrunc,fsync status=none
+	done
+}
+
 # steadily FIELD SIGN: whether each sample of the second half is worse than the one before. REPLY is
 # the sum in KiB
 steadily() {
@@ -164,6 +174,10 @@ table_of_all() {
 	row "" begin end
 	row "memory available, KiB" "${first[1]}" "${last[1]}"
 	row "memory of the kernel, KiB" "${first[2]}" "${last[2]}"
+	for i in "${SAMPLES[@]}"; do
+		read -ra first <<<"$i"
+		row "memory after minute ${first[0]}" "${first[1]}" "${first[2]}"
+	done
 	row "" found
 	row "kmemleak: of dm_fusion, others" "${N[leaks]:--}" "${N[other leaks]:--}"
 	row splats "$(wc -l <"$TMP/splats")"

@@ -295,7 +295,7 @@ sample() {
 	load_end
 	fs_close
 	close_set soak
-	sync /dev/{fs,}{fast,slow}
+	whole_members
 	memory
 	SAMPLES+=("$((SECONDS / 60)) $REPLY")
 	open_set soak
