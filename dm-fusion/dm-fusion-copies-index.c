@@ -97,9 +97,9 @@ static void fusion_copies_reckon(struct fusion_land *land)
 
 	if (made < (u64)land->max * land->blocks / 4)
 		return;
-	c->poor = c->hits - c->hits_then < made / 2;
+	c->poor = c->served - c->served_then < made / 2;
 	c->made_then = c->made;
-	c->hits_then = c->hits;
+	c->served_then = c->served;
 }
 
 void fusion_copies_enter(struct fusion_land *land, u32 pos, u32 lext, u32 block)

@@ -72,6 +72,17 @@ static void fusion_copies_restore(const struct fusion_io *io, struct bio *bio)
 	atomic_set(&bio->__bi_remaining, 1);
 }
 
+/* It was counted in map(), and needs no slot of its extent. Before it is cut. */
+static void fusion_copies_cool(struct fusion *fs, struct bio *bio, u32 lext)
+{
+	const bool urgent = bio->bi_opf & (REQ_META | REQ_PRIO);
+
+	if (!fusion_io(bio)->stream)
+		fusion_policy_untouch(fs->policy, lext,
+				      fusion_weight(bio_sectors(bio), urgent ? FUSION_URGENT :
+									      FUSION_NORMAL));
+}
+
 /* A bio that all blocks of have copies; one that is cut reads the first of these. */
 static u32 fusion_copies_hit(struct fusion *fs, struct bio *bio, bool in_map)
 {
@@ -86,18 +97,19 @@ static u32 fusion_copies_hit(struct fusion *fs, struct bio *bio, bool in_map)
 	run = fusion_copies_run(&fs->land, &b, &pos);
 	if (!run || (run < b.end - b.first && !in_map))
 		return FUSION_LAND_NONE;
+	if (in_map)
+		fusion_copies_cool(fs, bio, b.lext);
 	nr = (b.first + run) * FUSION_BLOCK_SECTORS - fusion_offset(fs, bio->bi_iter.bi_sector);
 	if (nr < bio_sectors(bio))
 		dm_accept_partial_bio(bio, nr);
 	for (i = 0; i < run; i++)
 		fusion_copies_use(&fs->land, pos + i);
-	if (!io->stream)
-		fusion_policy_untouch(fs->policy, b.lext);
 	fusion_copies_save(io, &bio->bi_iter);
 	io->copied = true;
 	io->age = c->age;
 	c->users[c->age]++;
 	c->hits++;
+	c->served += run;
 	return pos;
 }
 

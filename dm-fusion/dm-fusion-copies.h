@@ -7,7 +7,7 @@
  * only the slow member can serve. While there is room and copies earn their writes, each such read
  * does; otherwise the second one: @ghost has traces of blocks that were read. Copies earn too little
  * if the last ones that were made, as many as a quarter of the log has positions, saw fewer than half
- * as many reads of copies: as when nothing is read again, or when writes soon outdate them. It reads
+ * as many blocks read from copies: when nothing is read again, or writes soon outdate them. It reads
  * into pages of a struct fusion_fill,
  * from which the bio gets its data. So what a program does to its buffer meanwhile is in no copy.
  * There are FUSION_FILLS of these; without a free one the read is as any other. The work writes
@@ -161,10 +161,11 @@ struct fusion_copies_group {
  * @ready: the first one that is to be written, or NULL
  * @last: the last one of these
  * @unpaid: bytes that were written and are not in the budget yet
- * @poor: copies earn too little; as of @made_then and @hits_then, which were @made and @hits
+ * @poor: copies earn too little; as of @made_then and @served_then, which were @made and @served
  * @until_ms: ktime before which none are made
  * @hungry_ms: ktime before which no place is lent, as others lack slots
  * @hits: reads that copies have served
+ * @served: blocks of these
  * @made: copies that were entered
  * @killed: those that writes, discards or moves have outdated
  * @evicted: those that made room for others
@@ -201,10 +202,10 @@ struct fusion_copies {
 	struct fusion_fill *ready, *last;
 	u64 unpaid;
 	bool poor;
-	u64 made_then, hits_then;
+	u64 made_then, served_then;
 	u64 until_ms;
 	u64 hungry_ms;
-	u64 hits, made, killed, evicted, retaken, failed;
+	u64 hits, served, made, killed, evicted, retaken, failed;
 
 	u32 place;
 	u32 block;

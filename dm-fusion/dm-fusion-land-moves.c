@@ -223,6 +223,17 @@ static u32 fusion_merge_pass(struct fusion *fs, struct fusion_job *jobs, unsigne
 	return laid;
 }
 
+/* Has any of them blocks in the log? */
+static bool fusion_merge_any(struct fusion *fs, const struct fusion_job *jobs, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (fusion_merges(&jobs[i]) && fusion_land_has(&fs->land, jobs[i].move.lext))
+			return true;
+	return false;
+}
+
 void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
 {
 	struct fusion_land_copies *copies;
@@ -232,7 +243,9 @@ void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int 
 		return;
 	fusion_merge_flush(fs, jobs, nr);
 	copies = fusion_drain_copies(fs);
-	fusion_land_copies_get(copies, FUSION_LAND_COPIES, FUSION_LAND_COPY_BLOCKS,
+	/* if the first blocks get there only now, one at a time will do */
+	fusion_land_copies_get(copies, FUSION_LAND_COPIES,
+			       fusion_merge_any(fs, jobs, nr) ? FUSION_LAND_COPY_BLOCKS : 1,
 			       GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
 	for (i = 0; i < PASSES; i++)
 		if (fusion_merge_pass(fs, jobs, nr) <= FEW)

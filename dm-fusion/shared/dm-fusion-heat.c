@@ -43,6 +43,7 @@
 
 #define EPOCH_SHIFT		8
 #define STAMP_MASK		0xffffU
+#define TICK_MASK		0xffU
 
 /* Heat after some epochs, rounded to nearest. */
 static u32 fusion_decay(u32 heat, u32 age)
@@ -95,15 +96,15 @@ void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
 		fusion_heat_add(p, lext, weight, now, word);
 }
 
-void fusion_policy_untouch(struct fusion_policy *p, u32 lext)
+void fusion_policy_untouch(struct fusion_policy *p, u32 lext, unsigned int weight)
 {
 	u32 now = READ_ONCE(p->now);
 	u32 word = READ_ONCE(p->heat[lext]);
 
-	if ((word ^ now) & STAMP_MASK || word >> FUSION_HEAT_SHIFT < FUSION_HEAT_TOUCH)
+	if ((word ^ now) & STAMP_MASK || word >> FUSION_HEAT_SHIFT < weight)
 		return;
-	/* a tick half the range away: the next access in this one counts */
-	WRITE_ONCE(p->heat[lext], (word - (FUSION_HEAT_TOUCH << FUSION_HEAT_SHIFT)) ^ 0x80);
+	/* tick 0 never comes: the next access counts */
+	WRITE_ONCE(p->heat[lext], (word - (weight << FUSION_HEAT_SHIFT)) & ~TICK_MASK);
 }
 
 u32 fusion_word_heat_now(const struct fusion_policy *p, u32 word)

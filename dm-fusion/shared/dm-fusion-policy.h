@@ -120,14 +120,15 @@ void fusion_policy_touch(struct fusion_policy *p, u32 lext, unsigned int weight)
 /**
  * fusion_policy_untouch() - take back an access that did not need the slot of its extent
  * @p: policy
- * @lext: extent, of which a small access has just been counted
+ * @lext: extent, of which an access has just been counted
+ * @weight: its weight
  *
  * One access at most counts in a tick, and this may take back that of another one, after which the
  * next one counts. So an extent of which some accesses need its slot gets a share of the heat.
  *
  * Context: any; lossy like fusion_policy_touch().
  */
-void fusion_policy_untouch(struct fusion_policy *p, u32 lext);
+void fusion_policy_untouch(struct fusion_policy *p, u32 lext, unsigned int weight);
 
 /* Present heat of an extent, decayed: 0..FUSION_HEAT_MAX. Context: any. */
 u32 fusion_policy_heat(const struct fusion_policy *p, u32 lext);

@@ -83,6 +83,18 @@ static inline u32 fusion_stream_run_length(struct fusion_streams *streams, u32 s
 	return run;
 }
 
+/* The weight of an access that is no part of a stream: see fusion_weigh(). */
+static inline unsigned int fusion_weight(u32 sectors, enum fusion_urgency urgency)
+{
+	unsigned int weight = FUSION_HEAT_TOUCH;
+
+	if (unlikely(sectors >= 64))
+		weight = sectors >= FUSION_STREAM_SECTORS ? 0 : weight / (sectors >= 256 ? 4 : 2);
+	if (urgency == FUSION_BACKGROUND)
+		return 0;
+	return urgency == FUSION_URGENT ? 2 * weight : weight;
+}
+
 /**
  * fusion_weigh() - the weight of an access
  * @streams: those of this CPU; moving to another CPU meanwhile does no harm
@@ -98,14 +110,9 @@ static inline u32 fusion_stream_run_length(struct fusion_streams *streams, u32 s
 static inline unsigned int fusion_weigh(struct fusion_streams *streams, u64 sector, u32 sectors,
 					enum fusion_urgency urgency)
 {
-	unsigned int weight = FUSION_HEAT_TOUCH;
-
-	if (unlikely(sectors >= 64))
-		weight = sectors >= FUSION_STREAM_SECTORS ? 0 : weight / (sectors >= 256 ? 4 : 2);
-	if (fusion_stream_run_length(streams, sector, sectors) >= FUSION_STREAM_RUN ||
-	    urgency == FUSION_BACKGROUND)
-		weight = 0;
-	return urgency == FUSION_URGENT ? 2 * weight : weight;
+	if (fusion_stream_run_length(streams, sector, sectors) >= FUSION_STREAM_RUN)
+		return 0;
+	return fusion_weight(sectors, urgency);
 }
 
 #endif

@@ -233,7 +233,7 @@ static void test_ghosts(void)
 	end(&l);
 }
 
-/* A read of a copy for each two that are made is the least: as much is looked at at a time. */
+/* A block read from a copy for each two that are made is the least: as much is looked at at a time. */
 static void test_earnings(void)
 {
 	const u32 window = POSITIONS / 4;
@@ -245,7 +245,7 @@ static void test_earnings(void)
 	c = l.land.copies;
 	fusion_copies_lend(&l.land, 0);
 	for (round = 0; round < 4; round++) {
-		c->hits += window / 2 - round % 2;
+		c->served += window / 2 - round % 2;
 		for (i = 0; i < window; i++) {
 			REQUIRE_EQ(c->poor, round && !(round % 2));
 			fusion_copies_enter(&l.land, 3, 1, 2);

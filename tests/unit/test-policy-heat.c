@@ -100,9 +100,9 @@ static void test_untouch(void)
 	for (u32 t = 1; t <= 300; t++) {
 		fusion_policy_tick(p, t * 250);
 		fusion_policy_touch(p, 9, TOUCH);
-		fusion_policy_untouch(p, 9);
+		fusion_policy_untouch(p, 9, TOUCH);
 		fusion_policy_touch(p, 10, TOUCH);
-		fusion_policy_untouch(p, 10);
+		fusion_policy_untouch(p, 10, TOUCH);
 		fusion_policy_touch(p, 10, TOUCH);
 		fusion_policy_touch(p, 10, TOUCH);
 		REQUIRE_EQ(heat(9), 0);
@@ -110,12 +110,27 @@ static void test_untouch(void)
 	}
 	/* of one that had none in this tick, nothing is taken */
 	fusion_policy_tick(p, 301 * 250);
-	fusion_policy_untouch(p, 10);
+	fusion_policy_untouch(p, 10, TOUCH);
 	REQUIRE_EQ(heat(10), 300 * TOUCH);
-	/* nor more than there is */
+	/* nor more than there is, and as much as was counted */
 	fusion_policy_touch(p, 11, 1);
-	fusion_policy_untouch(p, 11);
+	fusion_policy_untouch(p, 11, TOUCH);
 	REQUIRE_EQ(heat(11), 1);
+	fusion_policy_untouch(p, 11, 1);
+	REQUIRE_EQ(heat(11), 0);
+	fusion_policy_touch(p, 11, 2 * TOUCH);
+	fusion_policy_untouch(p, 11, 2 * TOUCH);
+	REQUIRE_EQ(heat(11), 0);
+	/* the next access counts, whenever it comes */
+	for (u32 t = 302, later = 1; later < 300; t += later++) {
+		fusion_policy_forget(p, 12);
+		fusion_policy_tick(p, t * 250);
+		fusion_policy_touch(p, 12, TOUCH);
+		fusion_policy_untouch(p, 12, TOUCH);
+		fusion_policy_tick(p, (t + later) * 250);
+		fusion_policy_touch(p, 12, TOUCH);
+		REQUIRE_EQ(heat(12), TOUCH);
+	}
 	end();
 }
 
