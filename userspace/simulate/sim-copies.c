@@ -194,9 +194,9 @@ static void reckon(struct sim_engine *e)
 
 	if (made < e->land.max * e->land.blocks / 4)
 		return;
-	c->poor = e->result->land.copy_reads - c->hits_then < made / 2;
+	c->poor = c->served - c->served_then < made / 2;
 	c->made_then = e->result->land.copied;
-	c->hits_then = e->result->land.copy_reads;
+	c->served_then = c->served;
 }
 
 void sim_copies_fill(struct sim_engine *e, const struct sim_io *io)
@@ -204,7 +204,9 @@ void sim_copies_fill(struct sim_engine *e, const struct sim_io *io)
 	const u64 first = (u64)io->lext * e->land.blocks + io->offset / SIM_BLOCK;
 	const u32 word = e->map[io->lext];
 
-	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW)
+	/* as many as the module reads for copies at once */
+	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
+	    e->copies.nr_writes > SIM_MOST_COPIES - FILL_BLOCKS)
 		return;
 	for (u64 block = first; block < first + io->bytes / SIM_BLOCK; block++) {
 		u32 pos;
@@ -216,7 +218,8 @@ void sim_copies_fill(struct sim_engine *e, const struct sim_io *io)
 			return;
 		enter(e, pos, block);
 		reckon(e);
-		sim_submit(e, FUSION_FAST, sim_land_byte(e, pos), SIM_BLOCK, true, SIM_ID_NOBODY);
+		sim_submit(e, FUSION_FAST, sim_land_byte(e, pos), SIM_BLOCK, true, SIM_ID_COPY);
+		e->copies.nr_writes++;
 	}
 }
 
@@ -238,12 +241,14 @@ bool sim_copies_read(struct sim_engine *e, u32 id)
 			*rounds += *rounds < MOST_ROUNDS;
 		}
 		if (e->policy && !io->stream)
-			fusion_policy_untouch(e->policy, io->lext);
+			fusion_policy_untouch(e->policy, io->lext,
+					      fusion_weight(io->bytes >> 9, FUSION_NORMAL));
 		io->dev = FUSION_FAST;
 		io->epoch = e->epoch;
 		e->nr_flying[e->epoch]++;
 		e->nr_at[FUSION_FAST]++;
 		e->result->land.copy_reads++;
+		c->served += end - first;
 		sim_submit(e, FUSION_FAST, sim_land_byte(e, pos), io->bytes, false, id);
 		return true;
 	}

@@ -14,6 +14,9 @@
 struct sim_engine;
 struct sim_io;
 
+/* Writes of copies under way, at most. */
+#define SIM_MOST_COPIES	256U
+
 struct sim_copies {
 	/* by position, as those of the log */
 	u64 *block;		/* of the set, or SIM_NO_BLOCK: there is no copy */
@@ -25,7 +28,9 @@ struct sim_copies {
 	u32 nr_lent, nr;
 	u32 hand;
 	bool poor;		/* they earn too little */
-	u64 made_then, hits_then;
+	u64 made_then, served_then;
+	u64 served;		/* blocks read from them */
+	u32 nr_writes;		/* under way */
 };
 
 /* Return: false if memory is short. */

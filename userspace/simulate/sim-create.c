@@ -10,8 +10,8 @@
 
 #define SOURCE_DEPTH	(SIM_MAX_DEPTH / SIM_MAX_LOADS)
 #define NR_POINTS	4000U
-/* Completions that wait in the heap: all I/Os, arrivals, pieces of an extent. */
-#define MAX_EVENTS	(SIM_MAX_DEPTH + 256U + SIM_LAND_COPIES + 4 * SIM_MAX_DEPTH)
+/* Completions that wait in the heap: all I/Os, arrivals, pieces of an extent, drained, copies. */
+#define MAX_EVENTS	(SIM_MAX_DEPTH + 256U + SIM_LAND_COPIES + SIM_MOST_COPIES)
 
 /* -- the map ----------------------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@
 #define SIM_ID_MOVER	0x20000U	/* + what the mover makes of it */
 #define SIM_ID_LOG	0x40000U	/* + what the landing log makes of it */
 #define SIM_ID_NOBODY	SIM_ID_LOG	/* nobody waits for it */
+#define SIM_ID_COPY	(SIM_ID_LOG + 1)	/* the write of a copy: nor for that */
 
 /* Hits of an extent that was on the fast member from the beginning: it is never called wasted. */
 #define SIM_ALWAYS_THERE	0x80000000U

@@ -135,7 +135,9 @@ void sim_land_done(struct sim_engine *e, u32 id)
 	struct sim_land *land = &e->land;
 	struct sim_copy *c;
 
-	if (id == SIM_ID_NOBODY)
+	if (id == SIM_ID_COPY)
+		e->copies.nr_writes--;
+	if (id == SIM_ID_NOBODY || id == SIM_ID_COPY)
 		return;
 	c = &land->copy[id & 0xff];
 	if (id < OP_WRITE) {
