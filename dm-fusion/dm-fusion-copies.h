@@ -5,18 +5,17 @@
  *
  * What gets a copy. A read of at most 16 KiB, of whole blocks, that is no part of a stream and that
  * only the slow member can serve. While there is room and copies earn their writes, each such read
- * does; otherwise the second one: @ghost has traces of blocks that were read. Copies earn too little
- * if the last ones that were made, as many as a quarter of the log has positions, saw fewer than half
- * as many blocks read from copies: when nothing is read again, or writes soon outdate them. It reads
- * into pages of a struct fusion_fill,
- * from which the bio gets its data. So what a program does to its buffer meanwhile is in no copy.
- * There are FUSION_FILLS of these; without a free one the read is as any other. The work writes
- * them in batches, one position behind the other, and then the index has them. Where there is no
- * room, the hand of a clock passes by, which gives each copy as many more rounds as it was used, up
- * to three.
+ * does; otherwise the second one: @ghost has traces of blocks that were read. Copies earn too
+ * little if the last ones, as many as a quarter of the log has positions, saw fewer than half as
+ * many blocks read from copies: when nothing is read again, or writes soon outdate them. It reads
+ * into pages of a struct fusion_fill, from which the bio gets its data. So what a program does to
+ * its buffer meanwhile is in no copy. There are FUSION_FILLS of these; without a free one the read
+ * is as any other. The work writes them in batches, one position behind the other, and then the
+ * index has them. Where there is no room, the hand of a clock passes by, which gives each copy as
+ * many more rounds as it was used, up to three.
  *
- * Heat. A read that a copy serves needs no slot of its extent on the fast member, so it adds no heat:
- * extents are promoted for what copies cannot serve.
+ * Heat. A read that a copy serves needs no slot of its extent on the fast member, so it adds no
+ * heat: extents are promoted for what copies cannot serve.
  *
  * What is on disk. Nothing: the index in memory is all that knows copies. It is that of the landing
  * log, with another key: FUSION_COPY_KEY beside the number of the block. An entry belongs to a
