@@ -36,7 +36,7 @@
 #define SIM_MAX_ZONES	8
 #define SIM_MAX_DEPTH	1024U
 #define SIM_MAX_PHASES	64
-#define SIM_MAX_BLOCKS	(1ULL << 28)
+#define SIM_MAX_BLOCKS	0x10000000ULL	/* of a load with place=blocks */
 #define SIM_MS		1000000ULL
 #define SIM_S		1000000000ULL
 #define SIM_NEVER	UINT64_MAX
