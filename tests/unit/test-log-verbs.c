@@ -208,7 +208,10 @@ static void test_no_room(void)
 	a.n = 3;
 	refused(cmd_restore, &a, "its journal has no room for what ");
 	a.opt[OPT_FORCE] = "";
+	*said = 0;
 	REQUIRE(!cmd_restore(&a), "%s", said);
+	/* it may have been given for another reason */
+	REQUIRE(strstr(said, "after a power cut, restore that file again"), "%s", said);
 	fus_on_error(NULL);
 	log_set_look(&l, &meta);
 	fus_meta_check(&meta, &r);

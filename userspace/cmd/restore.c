@@ -174,11 +174,19 @@ static int find_both(const char *name, char found[2][PATH_MAX])
 /* What a member has now lasts until a superblock names what is restored. */
 static int refuse_no_room(const struct dump *d, const struct meta *meta, bool force)
 {
-	if (force || fus_meta_keeps_present(meta, FAST, &d->st, d->goes_on, -1))
+	const char *path = meta->m[FAST].o.path;
+
+	if (fus_meta_keeps_present(meta, FAST, &d->st, d->goes_on, -1))
 		return 0;
-	return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "its journal has no room for what %s has "
-			"beside what it has now, so a power cut in between would leave neither; to "
-			"restore it nevertheless, add --force", d->path);
+	if (!force)
+		return fus_fail(FC_REFUSED, path, "its journal has no room for what %s has beside "
+				"what it has now, so a power cut would leave the set unusable "
+				"until %s is restored again; keep that file, and add --force",
+				d->path, d->path);
+	/* which may have been given for another refusal */
+	fus_warn(path, "its journal has no room for what %s has beside what it has now: after a "
+		 "power cut, restore that file again", d->path);
+	return 0;
 }
 
 static int restore(struct dump *d, const struct args *a)
