@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb restore: write a saved dump, unless the content of the members forbids it. */
-#include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "restore.h"
 #include "ask.h"
@@ -231,22 +228,16 @@ int cmd_restore(const struct args *a)
 {
 	struct json_object *o;
 	struct dump d;
-	int rc, fd;
+	int rc;
 
 	rc = check_no_question(a);
 	if (rc)
 		return rc;
 	if (a->opt[OPT_GEOMETRY])
 		return restore_geometry(a);
-	fd = open(a->word[0], O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return fus_fail(FC_FAILED, a->word[0], "%s; name a file that fusionctl dump wrote",
-				strerror(errno));
-	o = json_object_from_fd(fd);
-	close(fd);
-	if (!o)
-		return fus_fail(FC_FAILED, a->word[0], "not JSON; name a file that fusionctl dump "
-				"wrote");
+	rc = dump_read(a->word[0], &o);
+	if (rc)
+		return rc;
 	rc = dump_parse(a->word[0], o, &d);
 	if (!rc)
 		rc = restore(&d, a);
