@@ -8,6 +8,7 @@
 #include "dump.h"
 #include "error.h"
 #include "log-set.h"
+#include "restore.h"
 #include "verb.h"
 
 static struct log_set l;
@@ -208,7 +209,10 @@ static void test_no_room(void)
 	a.n = 3;
 	refused(cmd_restore, &a, "its journal has no room for what ");
 	a.opt[OPT_FORCE] = "";
+	*said = 0;
 	REQUIRE(!cmd_restore(&a), "%s", said);
+	/* it may have been given for another reason */
+	REQUIRE(strstr(said, "after a power cut, restore that file again"), "%s", said);
 	fus_on_error(NULL);
 	log_set_look(&l, &meta);
 	fus_meta_check(&meta, &r);
@@ -217,6 +221,46 @@ static void test_no_room(void)
 	fus_meta_free(&meta);
 	log_set_free(&l);
 	unlink(path);
+}
+
+/* What dump_read() makes of a text, without white space; "" if it is refused. */
+static const char *read_back(const char *text)
+{
+	char path[] = "/tmp/test-log.XXXXXX";
+	struct json_object *o;
+	static char got[256];
+	const int fd = mkstemp(path);
+
+	REQUIRE(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+	*got = 0;
+	if (!dump_read(path, &o))
+		snprintf(got, sizeof(got), "%s", json_object_to_json_string_ext(o, 0));
+	json_object_put(o);
+	unlink(path);
+	return got;
+}
+
+/* There may be millions of runs in the stale list, and restore needs none of them. */
+static void test_runs_left_out(void)
+{
+	static const char *const same[] = {
+		"{\"a\":[{\"b\":1}],\"runs\":[{\"c\":2}]}",
+		"{\"stale_list\":null,\"x\":{\"runs\":[{\"c\":2}]}}",
+		"{\"label\":\"\\\"stale_list\\\":{\",\"runs\":[{\"c\":2}]}",
+		"{\"stale_list\":{\"runs\":[[1]]}}",
+	};
+	const char *got;
+
+	for (unsigned int i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		got = read_back(same[i]);
+		REQUIRE(!strcmp(got, same[i]), "%s", got);
+	}
+	got = read_back("{ \"stale_list\" : { \"time\": 5, \"runs\": [\n{ \"extent\": 1 },\n"
+			"{ \"extent\": 2 } ] }, \"b\": [ 3 ] }");
+	REQUIRE(!strcmp(got, "{\"stale_list\":{\"time\":5,\"runs\":[]},\"b\":[3]}"), "%s", got);
+	REQUIRE(!*read_back("{ \"stale_list\": { \"runs\": [ { \"extent\": 1 }"));
+	REQUIRE(!*read_back(""));
 }
 
 /* Behind more findings than a list has, the one that matters is counted, and named. */
@@ -243,6 +287,7 @@ static const struct unit_test tests[] = {
 	{ "log, verbs: restore of an older dump", test_older_log },
 	{ "log, verbs: a journal without room for what is written", test_no_room },
 	{ "log, verbs: what matters behind ten thousand findings", test_many },
+	{ "log, verbs: restore leaves the runs of the stale list out", test_runs_left_out },
 };
 
 UNIT_TESTS(tests)

@@ -24,6 +24,7 @@ static struct {
 	unsigned int busy;	/* so many more attempts find too many partial extents */
 	unsigned int tables, settled, turned_on;
 	int stays_on;		/* the log cannot be emptied: exit code */
+	int refuses;		/* -errno: no table is taken, and the set stays as it is */
 	char next[256];		/* the table that was tried last */
 } kernel;
 
@@ -63,6 +64,8 @@ int __wrap_fus_dm_exchange(const char *name, struct dm_exchange *x)
 	REQUIRE(!strcmp(name, "data") && x->back);
 	kernel.tables++;
 	snprintf(kernel.next, sizeof(kernel.next), "%s", x->next->params);
+	if (kernel.refuses)
+		return kernel.refuses;
 	if (kernel.log_off && !kernel.busy)
 		return 0;
 	kernel.busy -= !!kernel.busy;
@@ -90,9 +93,10 @@ void __wrap_pausing_end(struct pausing *p, bool stays)
 	REQUIRE(!stays);
 }
 
-int __wrap_turn_log_off(const char *name, const char *verb)
+int __wrap_turn_log_off(const char *name, const char *verb, bool *turned)
 {
 	REQUIRE(!strcmp(name, "data") && !strcmp(verb, "replace"));
+	*turned |= !kernel.stays_on && !kernel.log_off;
 	kernel.log_off = !kernel.stays_on;
 	return kernel.stays_on;
 }
@@ -122,7 +126,7 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *rest)
 	return 0;
 }
 
-static int join(unsigned int busy, int stays_on)
+static int join_it(void)
 {
 	struct replacing r = {
 		.name = "data", .role = SLOW,
@@ -135,10 +139,15 @@ static int join(unsigned int busy, int stays_on)
 
 	r.set.st.open = 70;
 	r.set.st.logs = true;
+	return replace_join(&r);
+}
+
+static int join(unsigned int busy, int stays_on)
+{
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.busy = busy;
 	kernel.stays_on = stays_on;
-	return replace_join(&r);
+	return join_it();
 }
 
 static void test_joins(void)
@@ -168,10 +177,23 @@ static void test_log_stays(void)
 	REQUIRE_EQ(kernel.tables, 0);
 }
 
+/* Whoever had it off, has it off afterwards. */
+static void test_log_as_before(void)
+{
+	for (int off = 0; off < 2; off++) {
+		memset(&kernel, 0, sizeof(kernel));
+		kernel.refuses = -EIO;
+		kernel.log_off = off;
+		REQUIRE_EQ(join_it(), FC_FAILED);
+		REQUIRE_EQ(kernel.turned_on, !off);
+	}
+}
+
 static const struct unit_test tests[] = {
 	{ "replace: the log is off at each attempt", test_joins },
 	{ "replace: a set that stays busy", test_keeps_busy },
 	{ "replace: a log that cannot be emptied", test_log_stays },
+	{ "replace: the log is as before after a failure", test_log_as_before },
 };
 
 UNIT_TESTS(tests)

@@ -234,11 +234,11 @@ static int no_room(const struct plan *p)
 	char need[SIZE_TEXT], room[SIZE_TEXT];
 
 	return fus_fail(FC_MEMBER, p->d.dev[t->other].path, "has room for %s, and %s of %s have to "
-			"be copied to it; use a larger device%s",
+			"be copied to it; use a larger device%s%s",
 			fus_size_text(room, fus_transit_room(t) * es),
 			fus_size_text(need, copied_bytes(t)), p->d.dev[t->disk].path,
 			t->sb.extent_sectors > FUSION_MIN_EXTENT_SECTORS ? ", or smaller extents: "
-			"--extent-size" : "");
+			"--extent-size" : "", t->sb.stale_places ? ", or a smaller --landing" : "");
 }
 
 static int check_other(const struct args *a, struct plan *p)

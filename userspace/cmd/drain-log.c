@@ -122,10 +122,11 @@ int drain_log(struct draining *d)
 
 /* -- for another table ------------------------------------------------------------------------ */
 
-int turn_log_off(const char *name, const char *verb)
+int turn_log_off(const char *name, const char *verb, bool *turned)
 {
 	struct draining d = { .name = name, .verb = verb, .message = "landing off" };
 	struct set set;
+	bool off;
 	int rc;
 
 	rc = fus_set_get(name, &set);
@@ -133,9 +134,14 @@ int turn_log_off(const char *name, const char *verb)
 		return rc;
 	d.blocks = set.st.log_blocks;
 	d.left = d.blocks;
+	off = set.st.log_off;
 	fus_set_put(&set);
-	/* while a member is being replaced, it is */
-	return set.st.logs && !set.st.log_off ? drain_log(&d) : 0;
+	/* one that is off is empty, unless another program has just turned it off */
+	if (!set.st.logs || (off && !d.blocks))
+		return 0;
+	rc = drain_log(&d);
+	*turned |= !rc && !off;
+	return rc;
 }
 
 void turn_log_on(const char *name)

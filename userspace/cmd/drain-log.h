@@ -3,6 +3,7 @@
 #ifndef DRAIN_LOG_H
 #define DRAIN_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,9 +24,10 @@ int drain_log(struct draining *d);
 /*
  * Let nothing get into the log any more, and empty it, if the set has one: for a verb that loads
  * another table, with which the log is on again. Exit code; after an error it is as it was.
+ * *@turned becomes true if it was on: an administrator may have it off.
  */
-int turn_log_off(const char *name, const char *verb);
-/* The table stays, after all. */
+int turn_log_off(const char *name, const char *verb, bool *turned);
+/* The table stays, after all, and it was turned off for another one. */
 void turn_log_on(const char *name);
 
 #endif

@@ -70,8 +70,9 @@ static int print_runs(struct json_object *o, struct printbuf *pb, int level, int
 			return -1;
 		comma = ",";
 	}
-	if (*comma)
-		sprintbuf(pb, "%s%*s", pretty ? "\n" : " ", pretty ? 2 * level : 0, "");
+	if (*comma &&
+	    sprintbuf(pb, "%s%*s", pretty ? "\n" : " ", pretty ? 2 * level : 0, "") < 0)
+		return -1;
 	return printbuf_strappend(pb, "]");
 }
 

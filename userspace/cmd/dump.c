@@ -342,7 +342,8 @@ static int write_json(struct new_output *t, struct json_object *o)
 							  JSON_C_TO_STRING_SPACED |
 							  JSON_C_TO_STRING_NOSLASHESCAPE);
 
-	return new_output_write(t, text);
+	return text ? new_output_write(t, text) :
+	       fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 }
 
 int cmd_dump(const struct args *a)

@@ -193,7 +193,8 @@ static int carry_out(struct rest *rest)
 		return rc;
 	late = r->h.strays + (o->zero ? r->h.blank : 0);
 	/* another program may have turned the log on again */
-	if (!online_few(o, late) || r->h.st.log.has.nr) {
+	o->logs_on = r->h.st.log.has.nr;
+	if (!online_few(o, late) || o->logs_on) {
 		rest->outcome = TOO_MUCH;
 		return 0;
 	}
@@ -395,10 +396,7 @@ static int do_rest(struct online *o, enum outcome *outcome)
 /* Until another table is loaded, or log_on(). */
 static int log_off(struct online *o)
 {
-	const int rc = turn_log_off(o->set.name, "release");
-
-	o->log_off |= !rc;
-	return rc;
+	return turn_log_off(o->set.name, "release", &o->log_off);
 }
 
 /* If the set was loaded again meanwhile, it is on. */
@@ -429,7 +427,11 @@ static int do_it(struct online *o)
 		if (!rc)
 			rc = do_rest(o, &outcome);
 	}
-	if (!rc && outcome == TOO_MUCH)
+	if (!rc && outcome == TOO_MUCH && o->logs_on)
+		rc = fus_fail(FC_BUSY, o->set.name, "has new blocks in its landing log, which "
+			      "another program has turned on; end that, and run fusionctl release "
+			      "again");
+	else if (!rc && outcome == TOO_MUCH)
 		rc = fus_fail(FC_BUSY, o->set.name, "is written to or discarded faster than it can "
 			      "be released; end that, and run fusionctl release again");
 	if (rc && outcome != IN_BETWEEN && outcome != RELEASED) {

@@ -20,7 +20,8 @@ struct online {
 	struct resizing set;
 	struct releasing r;	/* as the kernel tells it; of the members only their paths */
 	uint64_t keep;		/* of --size, or 0 */
-	bool log_off;		/* its landing log was turned off */
+	bool log_off;		/* its landing log was turned off for this; */
+	bool logs_on;		/* but it had blocks once the set was suspended */
 	bool zero;		/* unmapped extents get zeros on the disk */
 	uint64_t until_ms;	/* of online_now_ms(): the longest that I/O may wait */
 };

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "fusionctl.h"
 #include "size.h"
+#include "dm-fusion-stale.h"
 
 /* Less than the devices do, unless they are very slow. */
 #define FAST_RATE	(200ULL << 20)
@@ -92,13 +93,15 @@ uint64_t online_pause_ms(const struct releasing *r, bool zero)
 	const uint64_t map = (uint64_t)sb->map_blocks * FUSION_BLOCK_SIZE;
 	const uint64_t heat = (uint64_t)sb->heat_blocks * FUSION_BLOCK_SIZE;
 	const uint64_t maps = (2 + nr * MAP_PASSES) * map;
-	uint64_t ring[2], fast, slow;
+	uint64_t ring[2], fast, slow, list;
 
 	for (int dev = 0; dev < 2; dev++)
 		ring[dev] = (1 + nr) * sb->journal_blocks[dev] * FUSION_BLOCK_SIZE;
 	/* aside, and to its place */
 	fast = 4 * moved + 2 * few + maps + ring[FAST] + (1 + 2 * nr) * heat;
-	slow = 2 * few + maps + ring[SLOW] + zeroed_bytes(r, zero);
+	/* the stale list, with which the landing log is compared */
+	list = fusion_stale_size(sb, sb->stale_places) * FUSION_BLOCK_SIZE;
+	slow = 2 * few + maps + ring[SLOW] + list + zeroed_bytes(r, zero);
 	return OTHER_MS + nr * FLUSHES * FLUSH_MS + time_for(fast, slow) + online_transit_ms(r);
 }
 

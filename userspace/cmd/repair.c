@@ -315,14 +315,21 @@ static int ask(struct plan *p)
  */
 static int refuse_no_room(const struct plan *p, bool force)
 {
+	static const char *const journal[2] = { [FAST] = "journal", [SLOW] = "replica log" };
 	const struct rebuild *rb = &p->rb;
 	const int dev = rb->from_replica ? SLOW : FAST;
 
-	if (force || fus_meta_keeps_present(&p->meta, dev, &rb->st, rb->exact, rb->set))
+	if (fus_meta_keeps_present(&p->meta, dev, &rb->st, rb->exact, rb->set))
 		return 0;
-	return fus_fail(FC_REFUSED, p->meta.m[dev].o.path, "its journal has no room for what is to "
-			"be written beside what it has now, so a power cut in between would lose "
-			"some of that; copy the disks, then add --force");
+	if (!force)
+		return fus_fail(FC_REFUSED, p->meta.m[dev].o.path, "its %s has no room for what is "
+				"to be written beside what it has now, so a power cut in between "
+				"would lose some of that; copy the disks, then add --force",
+				journal[dev]);
+	/* which may have been given for another refusal */
+	fus_warn(p->meta.m[dev].o.path, "its %s has no room for what is written beside what it has "
+		 "now: a power cut in between loses some of that", journal[dev]);
+	return 0;
 }
 
 /* -- doing it ---------------------------------------------------------------------------------- */

@@ -100,9 +100,9 @@ static int refuse_landing(const struct meta *meta)
 
 	if (!sb || !(sb->incompat & FUSION_INCOMPAT_LANDING))
 		return 0;
-	return fus_fail(FC_REFUSED, sb->label, "had a landing log on its fast member, and nothing "
-			"tells of all blocks whether their newest version is lost with that; copy "
-			"what fusionctl salvage %s has to a new set, and with --stale the older "
+	return fus_fail(FC_REFUSED, sb->label, "had a landing log on its fast member, and it is "
+			"unknown which blocks had their newest version only there; copy what "
+			"fusionctl salvage %s has to a new set, and with --stale the older "
 			"versions", meta->m[SLOW].o.path);
 }
 

@@ -76,6 +76,7 @@ struct attempt {
 	struct places to, back;
 	bool can_go_back;	/* @back is filled in */
 	bool is_back;		/* the set has become that */
+	bool log_off;		/* the landing log was turned off for this */
 	char reason[REASON_TEXT];	/* of the kernel, to refuse */
 };
 
@@ -184,7 +185,7 @@ static int try_to_join(struct replacing *r, struct attempt *t)
 		 * It would lie on a disk that leaves, so it is off until that has. With a table
 		 * that the kernel takes back after a failure it is on again.
 		 */
-		if (turn_log_off(r->name, "replace"))
+		if (turn_log_off(r->name, "replace", &t->log_off))
 			return -ECANCELED;
 		settle(r);
 		err = exchange(r, t);
@@ -212,7 +213,7 @@ int replace_join(struct replacing *r)
 	err = try_to_join(r, &t);
 	if (!err)
 		return replace_look(r);
-	if (!t.is_back && r->set.st.logs)
+	if (!t.is_back && t.log_off)
 		turn_log_on(r->name);
 	/* has its message already */
 	if (err == -ECANCELED)

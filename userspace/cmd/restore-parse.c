@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Read a saved dump. The file is trusted no more than a disk: its numbers pass the checks of a
+ * What a saved dump says. The file is trusted no more than a disk: its numbers pass the checks of a
  * superblock and of a map.
  */
 #include <json-c/json.h>

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verb restore: write a saved dump, unless the content of the members forbids it. */
-#include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "restore.h"
 #include "ask.h"
@@ -174,11 +171,19 @@ static int find_both(const char *name, char found[2][PATH_MAX])
 /* What a member has now lasts until a superblock names what is restored. */
 static int refuse_no_room(const struct dump *d, const struct meta *meta, bool force)
 {
-	if (force || fus_meta_keeps_present(meta, FAST, &d->st, d->goes_on, -1))
+	const char *path = meta->m[FAST].o.path;
+
+	if (fus_meta_keeps_present(meta, FAST, &d->st, d->goes_on, -1))
 		return 0;
-	return fus_fail(FC_REFUSED, meta->m[FAST].o.path, "its journal has no room for what %s has "
-			"beside what it has now, so a power cut in between would leave neither; to "
-			"restore it nevertheless, add --force", d->path);
+	if (!force)
+		return fus_fail(FC_REFUSED, path, "its journal has no room for what %s has beside "
+				"what it has now, so a power cut would leave the set unusable "
+				"until %s is restored again; keep that file, and add --force",
+				d->path, d->path);
+	/* which may have been given for another refusal */
+	fus_warn(path, "its journal has no room for what %s has beside what it has now: after a "
+		 "power cut, restore that file again", d->path);
+	return 0;
 }
 
 static int restore(struct dump *d, const struct args *a)
@@ -223,22 +228,16 @@ int cmd_restore(const struct args *a)
 {
 	struct json_object *o;
 	struct dump d;
-	int rc, fd;
+	int rc;
 
 	rc = check_no_question(a);
 	if (rc)
 		return rc;
 	if (a->opt[OPT_GEOMETRY])
 		return restore_geometry(a);
-	fd = open(a->word[0], O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return fus_fail(FC_FAILED, a->word[0], "%s; name a file that fusionctl dump wrote",
-				strerror(errno));
-	o = json_object_from_fd(fd);
-	close(fd);
-	if (!o)
-		return fus_fail(FC_FAILED, a->word[0], "not JSON; name a file that fusionctl dump "
-				"wrote");
+	rc = dump_read(a->word[0], &o);
+	if (rc)
+		return rc;
 	rc = dump_parse(a->word[0], o, &d);
 	if (!rc)
 		rc = restore(&d, a);

@@ -2,7 +2,8 @@
 /*
  * restore.c		verb restore
  * restore-geometry.c	restore --geometry
- * restore-parse.c	reads the file
+ * restore-read.c	reads the file
+ * restore-parse.c	what it says
  * restore-landing.c	the landing log in it
  * restore-age.c	whether the members are as they were when the dump was made
  */
@@ -35,6 +36,8 @@ struct dump {
 	bool goes_on;
 };
 
+/* Read the file; json_object_put() *o if that succeeds. It has no runs of the stale list. */
+int dump_read(const char *path, struct json_object **o);
 /*
  * Read a saved dump, @o of the file @path, and accept only possible numbers. Call dump_free()
  * afterwards, whatever it returns; that also puts @o.

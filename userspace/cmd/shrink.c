@@ -39,10 +39,7 @@ static bool cuts_member(const struct shrinking *s)
 /* The landing log cannot leave the fast slots that are given up. */
 static int log_off(struct shrinking *s)
 {
-	int rc = s->log_off ? 0 : turn_log_off(s->r.name, "shrink");
-
-	s->log_off = !rc && s->r.sb.landing_slots;
-	return rc;
+	return s->log_off ? 0 : turn_log_off(s->r.name, "shrink", &s->log_off);
 }
 
 /* What is given up has to be empty before, and the kernel looks at it once more. */

@@ -25,7 +25,7 @@ struct shrinking {
 	uint64_t content_bytes;
 	struct reach reach;		/* of the mappings on the set */
 	bool fenced;			/* the fence is up, and is ours */
-	bool log_off;			/* the landing log is off, for this */
+	bool log_off;			/* the landing log was turned off for this */
 	uint64_t kept;			/* extents that are mapped in what stays; */
 	uint64_t behind;		/* behind the new end of the set; */
 	uint64_t moving;		/* and of those that are kept, in slots that are given up */

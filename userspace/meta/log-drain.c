@@ -44,9 +44,9 @@ int fus_log_put(const struct meta *meta, const struct meta_state *st, u32 lext, 
 	return err ? fus_meta_io_failed(meta, FAST, "read", err) : 0;
 }
 
-/* A block, and where it goes. */
+/* A block of the set, and where it goes. */
 struct drained {
-	u64 to, from;
+	u64 to, from, block;
 };
 
 static int by_place(const void *a, const void *b)
@@ -69,10 +69,29 @@ static struct drained *in_order(const struct fusion_sb *sb, const struct meta_st
 		d[i].to = fusion_slot_sector(sb, SLOW, slot) / FUSION_BLOCK_SECTORS +
 			  has->block[i] % blocks;
 		d[i].from = has->at[i];
+		d[i].block = has->block[i];
 	}
 	if (d)
 		qsort(d, has->nr, sizeof(*d), by_place);
 	return d;
+}
+
+/*
+ * Nothing else has its newest version. An open set does without it once that is written again, or
+ * discarded.
+ */
+static int unreadable(const struct meta *meta, const struct drained *d, int err)
+{
+	const struct fusion_sb *sb = &meta->geo[FAST];
+
+	return fus_fail(FC_FAILED, meta->m[FAST].o.path,
+			"block %llu cannot be read (%s), which has the "
+			"newest version of the sectors %llu-%llu of %s, in extent %llu; open the "
+			"set, write or discard these, which may mean to delete a file, and try "
+			"again", (unsigned long long)d->from, strerror(-err),
+			(unsigned long long)d->block * FUSION_BLOCK_SECTORS,
+			(unsigned long long)(d->block + 1) * FUSION_BLOCK_SECTORS - 1, sb->label,
+			(unsigned long long)d->block / fusion_segment_blocks(sb));
 }
 
 /* The first ones, as far as they go side by side; *nr of them. */
@@ -85,7 +104,7 @@ static int drain_run(const struct meta *meta, const struct drained *d, u64 most,
 		err = fus_offline_read(&meta->m[FAST].o, d[n].from * FUSION_BLOCK_SIZE,
 				       FUSION_BLOCK_SIZE, buf + (size_t)n * FUSION_BLOCK_SIZE);
 		if (err)
-			return fus_meta_io_failed(meta, FAST, "read", err);
+			return unreadable(meta, &d[n], err);
 	} while (++n < min_t(u64, most, CHUNK_BLOCKS) && d[n].to == d[0].to + n);
 	*nr = n;
 	err = fus_offline_write(&meta->m[SLOW].o, d[0].to * FUSION_BLOCK_SIZE,

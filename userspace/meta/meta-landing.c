@@ -278,8 +278,9 @@ static void tell_damage(const struct fusion_landing *l, struct report *r)
 		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "%s", l->why);
 }
 
-static void replay(const struct meta_log *log, struct fusion_segment *seg, struct reading *c,
-		   struct report *r)
+/* Return: 0, -ENOMEM, or another -errno if the log is damaged; then @r has a finding. */
+static int replay(const struct meta_log *log, struct fusion_segment *seg, struct reading *c,
+		  struct report *r)
 {
 	struct fusion_landing l = {
 		.sb = c->sb, .seg = seg, .nr = log->nr, .from = log->from,
@@ -305,25 +306,28 @@ static void replay(const struct meta_log *log, struct fusion_segment *seg, struc
 		c->sum.listed = c->sb->stale_places;
 		r->landing = c->sum;
 	}
+	return err;
 }
 
-/* *has is found only if r->landing is. */
-static void read_log(const struct meta *meta, const struct fusion_sb *sb,
-		     const struct meta_state *st, struct report *r, struct log_blocks *has)
+/* *has is found only if r->landing is. Return: -ENOMEM if it is not for that, which @r says. */
+static int read_log(const struct meta *meta, const struct fusion_sb *sb,
+		    const struct meta_state *st, struct report *r, struct log_blocks *has)
 {
 	struct reading c = {
 		.o = &meta->m[FAST].o, .sb = sb, .st = st, .partial = U32_MAX,
 		.buf = fus_offline_buffer(WINDOW_BLOCKS * FUSION_BLOCK_SIZE),
 	};
 	struct fusion_segment *seg = sorted(&st->log);
+	int err = -ENOMEM;
 
 	if (c.buf && seg)
-		replay(&st->log, seg, &c, r);
+		err = replay(&st->log, seg, &c, r);
 	else
 		fus_report_add(r, LEVEL_ERROR, FAST, NO_BLOCK, what, "not checked: out of memory");
 	free(seg);
 	free(c.buf);
 	*has = c.has;
+	return err == -ENOMEM ? err : 0;
 }
 
 void fus_landing_check(const struct meta *meta, const struct fusion_sb *sb,
@@ -345,14 +349,18 @@ int fus_log_read(const struct meta *meta, const struct fusion_sb *sb, struct met
 	struct report r = { 0 };
 	struct log_blocks has;
 	char text[320];
-	int rc = 0;
+	int err, rc = 0;
 
 	if (!fus_has_landing(sb) || !st->log.nr)
 		return 0;
-	read_log(meta, sb, st, &r, &has);
+	err = read_log(meta, sb, st, &r, &has);
 	if (r.landing.found) {
 		free_blocks(&st->log.has);
 		st->log.has = has;
+	} else if (err) {
+		rc = fus_fail(FC_FAILED, "memory", "not enough for the landing log; close programs "
+			      "and try again");
+		free_blocks(&has);
 	} else {
 		fus_finding_text(fus_report_worst(&r), text, sizeof(text));
 		rc = fus_fail(FC_DAMAGED, sb->label, "%s; run fusionctl check %s", text, sb->label);

@@ -76,6 +76,10 @@ void fus_finding_text(const struct finding *f, char *buf, size_t size)
 {
 	char where[64] = "";
 
+	if (!f) {
+		snprintf(buf, size, "out of memory");
+		return;
+	}
 	if (f->dev != BOTH && f->block != NO_BLOCK)
 		snprintf(where, sizeof(where), "%s member, block %llu: ", fus_role_name[f->dev],
 			 (unsigned long long)f->block);

@@ -58,7 +58,7 @@ void fus_report_add(struct report *r, enum severity level, int dev, u64 block, c
 void fus_report_free(struct report *r);
 /* Return: whether there is a finding about this. */
 bool fus_report_has(const struct report *r, const char *what);
-/* "fast member, block 80: map: checksum mismatch" */
+/* "fast member, block 80: map: checksum mismatch"; NULL: memory was too short for a finding. */
 void fus_finding_text(const struct finding *f, char *buf, size_t size);
 /* The first of the worst level, or NULL. */
 const struct finding *fus_report_worst(const struct report *r);

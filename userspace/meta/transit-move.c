@@ -269,9 +269,9 @@ static int clear_head(const struct transit *t, u64 at, u64 head)
 	const struct fusion_sb *sb = &t->sb;
 	const bool slow = t->disk == FUSION_SLOW;
 	const u64 *map = sb->map_start[t->disk];
-	/* in blocks, in the order in which they lie there: where the room of each is */
-	/* but what is there must not be taken for a stale list */
+	/* what is behind it must not be taken for a stale list */
 	const u64 end = slow && sb->stale_start ? sb->stale_start : head / FUSION_BLOCK_SIZE;
+	/* in blocks, in the order in which they lie there: where the room of each is */
 	const u64 room[][2] = {
 		{ map[0] + (sb->active_set ? sb->map_blocks : 0), map[1] },
 		{ map[1] + (sb->active_set ? 0 : sb->map_blocks),

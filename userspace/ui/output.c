@@ -15,6 +15,8 @@
 #include "fusionctl.h"
 
 static struct sink standard = { .fd = STDOUT_FILENO };
+/* Something is not there for that. */
+static bool short_of_memory;
 
 /* Return: bytes written, 0 after an error, as fopencookie(3) wants it. */
 static ssize_t put(void *cookie, const char *buf, size_t size)
@@ -72,6 +74,8 @@ void output_begin(void)
 
 int output_end(void)
 {
+	if (short_of_memory)
+		return fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
 	return fus_fail(FC_FAILED, "standard output", "cannot write: %s; redirect it elsewhere",
@@ -81,10 +85,15 @@ int output_end(void)
 void print_json(struct json_object *o, bool one_line)
 {
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+	const char *text;
 
 	flags |= one_line ? JSON_C_TO_STRING_PLAIN :
 		 JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
-	puts(json_object_to_json_string_ext(o, flags));
+	text = json_object_to_json_string_ext(o, flags);
+	if (text)
+		puts(text);
+	else
+		short_of_memory = true;
 	fflush(stdout);
 	json_object_put(o);
 }
