@@ -14,10 +14,12 @@
 static struct log_set l;
 
 static char said[FUS_ERROR_TEXT * 2];
+static bool warned;	/* of no room in the journal */
 
 static void hear(const struct fus_error *e)
 {
 	snprintf(said, sizeof(said), "%s; %s", e->what, e->remedy);
+	warned |= e->warning && strstr(e->what, "its journal has no room for what ");
 }
 
 static void refused(verb_fn *verb, struct args *a, const char *text)
@@ -209,10 +211,10 @@ static void test_no_room(void)
 	a.n = 3;
 	refused(cmd_restore, &a, "its journal has no room for what ");
 	a.opt[OPT_FORCE] = "";
-	*said = 0;
+	warned = false;
 	REQUIRE(!cmd_restore(&a), "%s", said);
 	/* it may have been given for another reason */
-	REQUIRE(strstr(said, "after a power cut, restore that file again"), "%s", said);
+	REQUIRE(warned);
 	fus_on_error(NULL);
 	log_set_look(&l, &meta);
 	fus_meta_check(&meta, &r);
