@@ -171,6 +171,9 @@ static void add_disk(struct state *st, enum fusion_dev role, const struct fusion
 	u64 *rng = &world->rng;
 	struct sim_disk *disk = disk_alloc(world->disk[role]);
 
+	/* one that is worn out could not join: neither the new one, nor the old one once more */
+	disk->worn = 0;
+	world->disk[role]->worn = 0;
 	disk->discards = rnd_below(rng, 2);
 	disk->fua = rnd_below(rng, 2);
 	disk->through = !rnd_below(rng, 8);
