@@ -14,20 +14,6 @@
 . "$here/lib/areas.sh"
 SET=/dev/mapper/landing
 
-QUIET=(migration off idle 60000)	# a quarter of the log is never drained by itself
-
-heal() {
-	swap fast
-	swap slow
-}
-
-# fast_slots: first sector of all fast slots, and so of the log, and how many
-fast_slots() {
-	local first
-	first=$(sb fast_data_start)
-	echo "$first $(($(sectors_of /dev/fast) - first - 2048))"
-}
-
 # stale_list: first sector of the list, and how many
 stale_list() {
 	local places

@@ -12,13 +12,6 @@
 . "$here/lib/areas.sh"
 SET=/dev/mapper/landing
 
-QUIET=(migration off idle 60000)	# a quarter of the log is never drained by itself
-
-heal() {
-	swap fast
-	swap slow
-}
-
 # bad_log: I/O to all fast slots fails, and so to the whole log
 bad_log() {
 	local first

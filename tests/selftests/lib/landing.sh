@@ -6,6 +6,21 @@
 
 # shellcheck disable=SC2034 # for these
 SET=/dev/mapper/landing
+# shellcheck disable=SC2034
+QUIET=(migration off idle 60000)	# a quarter of the log is never drained by itself
+
+# heal: members that swap() has replaced are whole again
+heal() {
+	swap fast
+	swap slow
+}
+
+# fast_slots: first sector of all fast slots, and so of the log, and how many
+fast_slots() {
+	local first
+	first=$(sb fast_data_start)
+	echo "$first $(($(sectors_of /dev/fast) - first - 2048))"
+}
 
 # with_log FAST_MIB SLOW_MIB LOG_SIZE [OPTION VALUE]...: members behind links, and a set with a log.
 # Its segments are as large as the extents: EXTENT (64K).
