@@ -201,14 +201,14 @@ static void reckon(struct sim_engine *e)
 
 void sim_copies_fill(struct sim_engine *e, const struct sim_io *io)
 {
-	const u64 first = (u64)io->lext * e->land.blocks + io->offset / SIM_BLOCK;
+	const u64 end = sim_land_end(e, io);
 	const u32 word = e->map[io->lext];
 
 	/* as many as the module reads for copies at once */
 	if (!fusion_word_mapped(word) || fusion_word_dev(word) != FUSION_SLOW ||
 	    e->copies.nr_writes > SIM_MOST_COPIES - FILL_BLOCKS)
 		return;
-	for (u64 block = first; block < first + io->bytes / SIM_BLOCK; block++) {
+	for (u64 block = sim_land_first(e, io); block < end; block++) {
 		u32 pos;
 
 		if (find(e, block) != SIM_NO_POS || sim_land_find(&e->land, block) != SIM_NO_POS)
@@ -227,8 +227,7 @@ bool sim_copies_read(struct sim_engine *e, u32 id)
 {
 	struct sim_copies *c = &e->copies;
 	struct sim_io *io = &e->io[id];
-	const u64 first = (u64)io->lext * e->land.blocks + io->offset / SIM_BLOCK;
-	const u64 end = first + (io->offset % SIM_BLOCK + io->bytes + SIM_BLOCK - 1) / SIM_BLOCK;
+	const u64 first = sim_land_first(e, io), end = sim_land_end(e, io);
 	u32 pos = find(e, first);
 	u64 block = first;
 
@@ -243,13 +242,9 @@ bool sim_copies_read(struct sim_engine *e, u32 id)
 		if (e->policy && !io->stream)
 			fusion_policy_untouch(e->policy, io->lext,
 					      fusion_weight(io->bytes >> 9, FUSION_NORMAL));
-		io->dev = FUSION_FAST;
-		io->epoch = e->epoch;
-		e->nr_flying[e->epoch]++;
-		e->nr_at[FUSION_FAST]++;
 		e->result->land.copy_reads++;
 		c->served += end - first;
-		sim_submit(e, FUSION_FAST, sim_land_byte(e, pos), io->bytes, false, id);
+		sim_land_send(e, id, pos);
 		return true;
 	}
 	io->fills = !io->stream && !((io->offset | io->bytes) % SIM_BLOCK) &&

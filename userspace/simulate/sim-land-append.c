@@ -73,32 +73,39 @@ void sim_land_trickle(struct sim_engine *e)
 
 /* -- writes ----------------------------------------------------------------------------------- */
 
-static u64 first_block(const struct sim_engine *e, const struct sim_io *io)
+u64 sim_land_first(const struct sim_engine *e, const struct sim_io *io)
 {
 	return (u64)io->lext * e->land.blocks + io->offset / SIM_BLOCK;
 }
 
-static u64 end_block(const struct sim_engine *e, const struct sim_io *io)
+u64 sim_land_end(const struct sim_engine *e, const struct sim_io *io)
 {
-	return first_block(e, io) +
+	return sim_land_first(e, io) +
 	       (io->offset % SIM_BLOCK + io->bytes + SIM_BLOCK - 1) / SIM_BLOCK;
+}
+
+void sim_land_send(struct sim_engine *e, u32 id, u32 pos)
+{
+	struct sim_io *io = &e->io[id];
+
+	io->dev = FUSION_FAST;
+	io->epoch = e->epoch;
+	e->nr_flying[e->epoch]++;
+	e->nr_at[FUSION_FAST]++;
+	sim_submit(e, FUSION_FAST, sim_land_byte(e, pos), io->bytes, io->write, id);
 }
 
 static void append(struct sim_engine *e, u32 id)
 {
 	struct sim_io *io = &e->io[id];
-	const u64 block = first_block(e, io);
+	const u64 block = sim_land_first(e, io);
 	const u32 nr = io->bytes / SIM_BLOCK;
 	u32 pos = sim_land_put(e, block);
 
 	for (u32 i = 1; i < nr; i++)
 		sim_land_put(e, block + i);
-	io->dev = FUSION_FAST;
-	io->epoch = e->epoch;
-	e->nr_flying[e->epoch]++;
-	e->nr_at[FUSION_FAST]++;
 	e->result->land.landed++;
-	sim_submit(e, FUSION_FAST, sim_land_byte(e, pos), io->bytes, true, id);
+	sim_land_send(e, id, pos);
 }
 
 void sim_land_admit(struct sim_engine *e, bool dry)
@@ -131,9 +138,9 @@ void sim_land_admit(struct sim_engine *e, bool dry)
 /* It goes past the log: what it covers there is dead, and the rest of a block is merged. */
 static void kill(struct sim_engine *e, const struct sim_io *io)
 {
-	const u64 end = end_block(e, io);
+	const u64 end = sim_land_end(e, io);
 
-	for (u64 block = first_block(e, io); block < end; block++) {
+	for (u64 block = sim_land_first(e, io); block < end; block++) {
 		const u32 pos = sim_land_find(&e->land, block);
 
 		if (pos != SIM_NO_POS)
@@ -147,7 +154,7 @@ static bool route_write(struct sim_engine *e, u32 id)
 	struct sim_io *io = &e->io[id];
 	u64 total;
 
-	sim_copies_kill(e, first_block(e, io), end_block(e, io));
+	sim_copies_kill(e, sim_land_first(e, io), sim_land_end(e, io));
 	if (io->stream || (io->offset | io->bytes) % SIM_BLOCK ||
 	    io->bytes > MOST_BLOCKS * SIM_BLOCK) {
 		kill(e, io);
@@ -173,18 +180,14 @@ static bool route_write(struct sim_engine *e, u32 id)
 static bool route_read(struct sim_engine *e, u32 id)
 {
 	struct sim_io *io = &e->io[id];
-	const u64 first = first_block(e, io), end = end_block(e, io);
+	const u64 first = sim_land_first(e, io), end = sim_land_end(e, io);
 	u32 pos = sim_land_find(&e->land, first);
 
 	for (u64 block = first; block < end; block++)
 		if (sim_land_find(&e->land, block) == SIM_NO_POS)
 			return false;
-	io->dev = FUSION_FAST;
-	io->epoch = e->epoch;
-	e->nr_flying[e->epoch]++;
-	e->nr_at[FUSION_FAST]++;
 	e->result->land.reads++;
-	sim_submit(e, FUSION_FAST, sim_land_byte(e, pos), io->bytes, false, id);
+	sim_land_send(e, id, pos);
 	return true;
 }
 

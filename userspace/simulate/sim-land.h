@@ -95,6 +95,11 @@ const char *sim_land_check(const struct sim_engine *e);
 
 /* sim-land-append.c. An I/O to an extent of the slow member; return: whether the log has it. */
 bool sim_land_route(struct sim_engine *e, u32 id);
+/* Its first block, of the set, and the one behind its last. */
+u64 sim_land_first(const struct sim_engine *e, const struct sim_io *io);
+u64 sim_land_end(const struct sim_engine *e, const struct sim_io *io);
+/* An I/O goes to a position of the log. */
+void sim_land_send(struct sim_engine *e, u32 id, u32 pos);
 /* Those that wait go on as far as the limit allows. */
 void sim_land_admit(struct sim_engine *e, bool dry);
 /* The drain has copied so many blocks. */
