@@ -233,7 +233,7 @@ static void test_ghosts(void)
 	end(&l);
 }
 
-/* A block read from a copy for each two that are made is the least: as much is looked at at a time. */
+/* Copies earn their keep with one block read for every two made, reckoned by windows. */
 static void test_earnings(void)
 {
 	const u32 window = POSITIONS / 4;

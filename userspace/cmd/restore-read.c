@@ -116,7 +116,7 @@ int dump_read(const char *path, struct json_object **o)
 		rc = parser ? read_all(path, fd, &t) : no_memory(path);
 	if (fd >= 0)
 		close(fd);
-	if (!rc) {
+	if (!rc && t.buf) {
 		leave_out_runs(t.buf);
 		/* with the 0, which ends it */
 		*o = json_tokener_parse_ex(parser, t.buf, t.len + 1);

@@ -248,7 +248,7 @@ bool sim_copies_read(struct sim_engine *e, u32 id)
 		return true;
 	}
 	io->fills = !io->stream && !((io->offset | io->bytes) % SIM_BLOCK) &&
-		    io->bytes <= FILL_BLOCKS * SIM_BLOCK && (seen(e, first) | roomy(e));
+		    io->bytes <= FILL_BLOCKS * SIM_BLOCK && (seen(e, first) || roomy(e));
 	return false;
 }
 
