@@ -125,8 +125,9 @@ int fus_log_drain(const struct meta *meta, const struct meta_state *st,
 		return 0;
 	d = in_order(&meta->geo[FAST], st);
 	buf = fus_offline_buffer(CHUNK_BLOCKS * FUSION_BLOCK_SIZE);
-	rc = !buf ? FC_FAILED : d ? 0 :
-	     fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
+	rc = buf && d ? 0 : FC_FAILED;
+	if (buf && !d)
+		fus_fail(FC_FAILED, "memory", "not enough; close programs and try again");
 	fus_progress_begin("emptying the landing log", &fus_progress_mib, nr * FUSION_BLOCK_SIZE);
 	for (u64 i = 0; i < nr && !rc; i += n) {
 		rc = may_write ? may_write(ctx) : 0;
