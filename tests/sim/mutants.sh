@@ -62,6 +62,11 @@ source_of() {
 	ls "$TREE"/dm-fusion/{,shared/}"$1" 2>/dev/null
 }
 
+# users_of HEADER: the sources that include it, by what the compiler found
+users_of() {
+	grep -lE "/$1( |\$)" "$TREE"/build/sim/module/*.d | sed 's|.*/||; s|\.d$|.c|'
+}
+
 # fits NAME FILE SED [OPTION...]
 fits() {
 	local file source
@@ -88,11 +93,16 @@ try() {
 
 # Says why it failed, or why it does not count.
 noticed() {
-	local rc=0
+	local rc=0 user
 	mkdir -p "$dir"
 	rm -f "$dir"/*.[cho]
-	# a source, or a header, finds its own folder's headers first
-	[[ $file != *.h ]] || cp "$TREE"/dm-fusion/{,shared/}*.[ch] "$dir"
+	# A source, or a header, finds its own folder's headers first.
+	if [[ $file == *.h ]]; then
+		cp "$TREE"/dm-fusion/{,shared/}*.h "$dir"
+		for user in $(users_of "$file"); do
+			cp "$(source_of "$user")" "$dir"
+		done
+	fi
 	for file in ${file//,/ }; do
 		cp "$(source_of "$file")" "$dir/original"
 		sed -zE "$script" "$dir/original" >"$dir/$file"
@@ -118,6 +128,8 @@ noticed() {
 	sed -n 's/^# FAILED: //p' "$dir/log"
 }
 
+# the mutants are linked with all of this that they leave alone
+[[ $fit ]] || make -s "$TREE/build/sim/crash"
 echo "KTAP version 1"
 
 # shellcheck source=/dev/null
