@@ -6,42 +6,70 @@
  * writes may have all of the batch to write then. While there is no foreground I/O, what was asked
  * for goes two at a time, and so do copies for shadows: so one disk reads the next extent while the
  * other writes, and a disk that does both moves its arm half as often.
+ *
+ * A new slot is free, but only while the lease lasts: the machine that takes the set may give it to
+ * an extent. So the gate is looked at before the copy is read, and before each piece is written
+ * (dm-fusion-pieces.c).
  */
 #include "dm-fusion.h"
 
-/* A copy under way. */
+/* A copy under way, and blocks of its pieces. */
 struct copy {
 	struct fusion_job *job;		/* NULL: none */
-	struct completion done;
-	bool read_failed;
-	bool write_failed;
+	u32 begun;
+	u32 ended;
+	bool unread;
+	bool unwritten;
+	bool shut;
 };
 
-static void fusion_copy_done(int read_err, unsigned long write_err, void *context)
+static bool fusion_copy_failed(const struct copy *copy)
 {
-	struct copy *copy = context;
-
-	copy->read_failed = read_err;
-	copy->write_failed = write_err;
-	complete(&copy->done);
+	return copy->unread || copy->unwritten || copy->shut;
 }
 
+/* Wait for the oldest piece. Return: was there one? */
+static bool fusion_copy_wait(struct fusion *fs)
+{
+	const struct fusion_piece *piece = fusion_pieces_ended(fs->mover.pieces);
+	struct copy *copy;
+
+	if (!piece)
+		return false;
+	copy = piece->context;
+	copy->ended += piece->nr;
+	copy->unread |= piece->fate == FUSION_PIECE_UNREAD;
+	copy->unwritten |= piece->fate == FUSION_PIECE_UNWRITTEN;
+	copy->shut |= piece->fate == FUSION_PIECE_SHUT;
+	return true;
+}
+
+/* Begin as many pieces of it as there may be, and the others as these end. */
 static void fusion_copy_begin(struct fusion *fs, struct fusion_job *job, struct copy *copy)
 {
-	struct dm_io_region from = {
-		.bdev = fusion_word_bdev(fs, job->old),
-		.sector = fusion_word_sector(fs, job->old),
-		.count = 1UL << fs->shift,
-	};
-	struct dm_io_region to = {
-		.bdev = fs->dev[job->move.to]->bdev,
-		.sector = fusion_word_sector(fs, job->new),
-		.count = 1UL << fs->shift,
-	};
+	const u64 from = fusion_word_sector(fs, job->old), to = fusion_word_sector(fs, job->new);
+	struct fusion_pieces *pieces = fs->mover.pieces;
+	struct fusion_piece *piece;
+	struct blk_plug plug;
 
-	copy->job = job;
-	init_completion(&copy->done);
-	dm_kcopyd_copy(fs->kcopyd, &from, 1, &to, 0, fusion_copy_done, copy);
+	*copy = (struct copy){ .job = job };
+	blk_start_plug(&plug);
+	while (copy->begun < fusion_open_blocks(fs) && !fusion_copy_failed(copy)) {
+		piece = fusion_pieces_next(pieces);
+		if (!piece) {
+			fusion_copy_wait(fs);
+			continue;
+		}
+		piece->context = copy;
+		piece->dev = job->move.to;
+		piece->to = to + (u64)copy->begun * FUSION_BLOCK_SECTORS;
+		piece->nr = min(fusion_pieces_longest(pieces),
+				fusion_open_blocks(fs) - copy->begun);
+		fusion_pieces_begin(pieces, piece, fusion_word_disk(fs, job->old),
+				    from + (u64)copy->begun * FUSION_BLOCK_SECTORS);
+		copy->begun += piece->nr;
+	}
+	blk_finish_plug(&plug);
 }
 
 /* Wait for a copy, if there is one. */
@@ -51,20 +79,25 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 
 	if (!job)
 		return;
-	wait_for_completion(&copy->done);
+	while (copy->ended < copy->begun)
+		fusion_copy_wait(fs);
 	copy->job = NULL;
 	/* a shadow, and all in a set with a log, is flushed before anybody relies on it */
 	if (!job->shadows && !fs->land.max)
 		fusion_mark_written(fs, job->move.to);
-	if (copy->read_failed) {
+	if (copy->unread) {
 		fusion_member_failed(fs, fusion_word_disk(fs, job->old));
 		fusion_note_unread(fs, job->old);
 	}
-	if (copy->write_failed)
+	if (copy->unwritten)
 		fusion_member_failed(fs, job->move.to);
-	job->copied = !copy->read_failed && !copy->write_failed;
-	job->outcome = job->copied ? FUSION_CANCELLED : FUSION_FAILED;
-	job->retire = copy->write_failed;
+	job->copied = !fusion_copy_failed(copy);
+	/* a gate that is shut says nothing of the extent */
+	if (job->copied)
+		job->outcome = FUSION_CANCELLED;
+	else if (copy->unread || copy->unwritten)
+		job->outcome = FUSION_FAILED;
+	job->retire = copy->unwritten;
 	if (job->move.to == FUSION_FAST)
 		fusion_budget_spend(fs);
 	fusion_mover_tick(fs);
@@ -79,6 +112,26 @@ static bool fusion_still_ours(struct fusion *fs, const struct fusion_job *job)
 	       word == fusion_word_set_state(job->old, FUSION_LOCKED);
 }
 
+static bool fusion_copies(const struct fusion_job *job)
+{
+	return job->started && !job->flips && job->outcome != FUSION_FAILED;
+}
+
+/* Get ready for two copies, if there is one to make. */
+static void fusion_copy_get(struct fusion *fs, const struct fusion_job *jobs, unsigned int nr)
+{
+	const u32 blocks = fusion_open_blocks(fs);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (fusion_copies(&jobs[i]))
+			break;
+	/* without memory for pages, pieces are short */
+	fusion_pieces_get(fs->mover.pieces, 2 * max(blocks / FUSION_PIECE_BLOCKS, 1U),
+			  i < nr ? min(blocks, FUSION_PIECE_BLOCKS) : 1,
+			  GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
+}
+
 void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr,
 		      const struct fusion_force *force, bool idle_only)
 {
@@ -86,8 +139,9 @@ void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int n
 	unsigned int i, next = 0;
 	bool idle;
 
+	fusion_copy_get(fs, jobs, nr);
 	for (i = 0; i < nr; i++) {
-		if (!jobs[i].started || jobs[i].flips || jobs[i].outcome == FUSION_FAILED)
+		if (!fusion_copies(&jobs[i]))
 			continue;
 		/* the older one; then the other one as well, unless two may be under way */
 		fusion_copy_end(fs, &copies[next]);
@@ -108,4 +162,7 @@ void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int n
 	}
 	fusion_copy_end(fs, &copies[next]);
 	fusion_copy_end(fs, &copies[!next]);
+	while (fusion_copy_wait(fs))
+		;
+	fusion_pieces_put(fs->mover.pieces);
 }

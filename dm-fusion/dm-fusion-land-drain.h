@@ -2,13 +2,12 @@
 /*
  * dm-fusion: the drain of the landing log, which copies blocks to the slow member. Context: the
  * mover. dm-fusion-land-drain.c says when, dm-fusion-land-round.c how, dm-fusion-land-sweep.c which
- * blocks are next; dm-fusion-land-copy.c reads and writes them. dm-fusion-land-moves.c lays blocks
- * of extents that move to the fast member over their copies.
+ * blocks are next; dm-fusion-pieces.c reads and writes them. dm-fusion-land-moves.c lays blocks of
+ * extents that move to the fast member over their copies.
  */
 #ifndef DM_FUSION_LAND_DRAIN_H
 #define DM_FUSION_LAND_DRAIN_H
 
-#include <linux/bio.h>
 #include <linux/types.h>
 
 #include "dm-fusion-io.h"
@@ -17,7 +16,6 @@ struct fusion;
 struct fusion_force;
 struct fusion_job;
 struct fusion_land;
-struct fusion_land_copies;
 
 /* The shortest pause after a copy that has failed, and if nothing could be copied. */
 #define FUSION_DRAIN_PAUSE_MS	1000U
@@ -54,79 +52,6 @@ void fusion_drain_exit(struct fusion *fs);
  */
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
 		       enum fusion_drain_way way, struct fusion_drained *counts);
-
-/* Copies of rounds, for moves: there is no round meanwhile. */
-struct fusion_land_copies *fusion_drain_copies(struct fusion *fs);
-
-/* -- dm-fusion-land-copy.c: the copies of a round ---------------------------------------------- */
-
-/* Most copies at once, and blocks of each. */
-#define FUSION_LAND_COPIES	8U
-#define FUSION_LAND_COPY_BLOCKS	64U
-
-/* What has become of a copy. */
-enum fusion_copy_fate {
-	FUSION_COPY_READ,	/* it is being read */
-	FUSION_COPY_WRITTEN,	/* or it is on its way */
-	FUSION_COPY_UNREAD,
-	FUSION_COPY_UNWRITTEN,
-	FUSION_COPY_SHUT,	/* not written, as there is no heartbeat */
-};
-
-/**
- * struct fusion_land_copy - a copy
- * @io: for its epoch alone
- * @dev: the member that it goes to
- * @to: where to
- * @first: of the round's blocks; not of moves
- * @nr: its blocks, which lie side by side where they come from, and where they go to
- * @fate: enum fusion_copy_fate
- * @came: its read, or write, has ended
- * @status: of that
- * @all: of which it is one
- * @bio: reads, then writes
- * @vec: table of @bio
- */
-struct fusion_land_copy {
-	struct fusion_io io;
-	enum fusion_dev dev;
-	sector_t to;
-	u32 first;
-	u32 nr;
-	u8 fate;
-	bool came;
-	blk_status_t status;
-	struct fusion_land_copies *all;
-	struct bio bio;
-	struct bio_vec vec[FUSION_LAND_COPY_BLOCKS];
-};
-
-/* Those of a set. Return: NULL if there is no memory. */
-struct fusion_land_copies *fusion_land_copies_new(struct fusion *fs);
-void fusion_land_copies_free(struct fusion_land_copies *all);
-
-/*
- * For a round: @max copies at once, of @longest blocks each, or of less if memory is short. None is
- * under way. Behind it, fusion_land_copies_put().
- */
-void fusion_land_copies_get(struct fusion_land_copies *all, u32 max, u32 longest, gfp_t gfp);
-void fusion_land_copies_put(struct fusion_land_copies *all);
-
-/* Blocks that a copy may have. */
-u32 fusion_land_copies_longest(const struct fusion_land_copies *all);
-
-/* The next copy that may begin, or NULL if as many are under way as there may be. */
-struct fusion_land_copy *fusion_land_copy_next(struct fusion_land_copies *all);
-
-/* Read it from a sector of the fast member. It is in an epoch; @dev, @to and @nr are set. */
-void fusion_land_copy_begin(struct fusion_land_copies *all, struct fusion_land_copy *copy,
-			    u64 from);
-
-/*
- * Wait until the oldest copy has ended, and write meanwhile what has been read. Sleeps, also for
- * the gate. Return: that copy, which is in no epoch any more, or NULL: there is none.
- */
-struct fusion_land_copy *fusion_land_copy_ended(struct fusion_land_copies *all);
 
 /* -- dm-fusion-land-moves.c, dm-fusion-land-drain.c -------------------------------------------- */
 

@@ -67,7 +67,7 @@ static u32 fusion_merge_laid(const struct fusion_land *land, const struct fusion
  * keeps the segment: INV21. Return: its position, or FUSION_LAND_NONE.
  */
 static u32 fusion_merge_look(struct fusion *fs, struct fusion_job *job, u32 *block, u32 longest,
-			     struct fusion_land_copy *copy)
+			     struct fusion_piece *copy)
 {
 	struct fusion_land *land = &fs->land;
 	const u32 end = min(*block + CHUNK, land->blocks);
@@ -100,16 +100,17 @@ static u32 fusion_merge_look(struct fusion *fs, struct fusion_job *job, u32 *blo
 /* Wait for the oldest copy of the job. Return: was there one? */
 static bool fusion_merge_end(struct fusion *fs, struct fusion_job *job)
 {
-	const struct fusion_land_copy *copy = fusion_land_copy_ended(fusion_drain_copies(fs));
+	struct fusion_piece *copy = fusion_pieces_ended(fs->mover.pieces);
 
 	if (!copy)
 		return false;
-	if (copy->fate == FUSION_COPY_UNREAD || copy->fate == FUSION_COPY_UNWRITTEN) {
+	fusion_leave(fs, &copy->io);
+	if (copy->fate == FUSION_PIECE_UNREAD || copy->fate == FUSION_PIECE_UNWRITTEN) {
 		fusion_member_failed(fs, FUSION_FAST);
 		job->outcome = FUSION_FAILED;
-		job->retire |= copy->fate == FUSION_COPY_UNWRITTEN;
+		job->retire |= copy->fate == FUSION_PIECE_UNWRITTEN;
 	}
-	job->copied &= copy->fate == FUSION_COPY_WRITTEN;
+	job->copied &= copy->fate == FUSION_PIECE_WRITTEN;
 	fusion_mover_tick(fs);
 	return true;
 }
@@ -117,21 +118,21 @@ static bool fusion_merge_end(struct fusion *fs, struct fusion_job *job)
 /* The next piece of the job. Return: the blocks that it has. */
 static u32 fusion_merge_begin(struct fusion *fs, struct fusion_job *job, u32 *block)
 {
-	struct fusion_land_copies *copies = fusion_drain_copies(fs);
-	struct fusion_land_copy *copy = fusion_land_copy_next(copies);
+	struct fusion_pieces *pieces = fs->mover.pieces;
+	struct fusion_piece *copy = fusion_pieces_next(pieces);
 	u32 pos;
 
 	if (!copy) {
 		fusion_merge_end(fs, job);
 		return 0;
 	}
-	pos = fusion_merge_look(fs, job, block, fusion_land_copies_longest(copies), copy);
+	pos = fusion_merge_look(fs, job, block, fusion_pieces_longest(pieces), copy);
 	if (pos == FUSION_LAND_NONE)
 		return 0;
 	copy->dev = FUSION_FAST;
 	copy->to = fusion_word_sector(fs, job->new) +
 		   (sector_t)(*block - copy->nr) * FUSION_BLOCK_SECTORS;
-	fusion_land_copy_begin(copies, copy, fusion_land_sector(fs, pos));
+	fusion_pieces_begin(pieces, copy, FUSION_FAST, fusion_land_sector(fs, pos));
 	return copy->nr;
 }
 
@@ -236,23 +237,21 @@ static bool fusion_merge_any(struct fusion *fs, const struct fusion_job *jobs, u
 
 void fusion_merge_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int nr)
 {
-	struct fusion_land_copies *copies;
 	unsigned int i;
 
 	if (!fs->land.max)
 		return;
 	fusion_merge_flush(fs, jobs, nr);
-	copies = fusion_drain_copies(fs);
 	/* if the first blocks get there only now, one at a time will do */
-	fusion_land_copies_get(copies, FUSION_LAND_COPIES,
-			       fusion_merge_any(fs, jobs, nr) ? FUSION_LAND_COPY_BLOCKS : 1,
-			       GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
+	fusion_pieces_get(fs->mover.pieces, FUSION_MOST_PIECES,
+			  fusion_merge_any(fs, jobs, nr) ? FUSION_PIECE_BLOCKS : 1,
+			  GFP_NOIO | __GFP_NOWARN | __GFP_NORETRY);
 	for (i = 0; i < PASSES; i++)
 		if (fusion_merge_pass(fs, jobs, nr) <= FEW)
 			break;
 	fusion_merge_lock(fs, jobs, nr);
 	fusion_merge_pass(fs, jobs, nr);
-	fusion_land_copies_put(copies);
+	fusion_pieces_put(fs->mover.pieces);
 }
 
 /* -- behind step 7 --------------------------------------------------------------------------- */

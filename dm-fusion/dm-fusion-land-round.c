@@ -10,7 +10,7 @@
  *     round. One into the log takes the place of the entry, and the same goes for the block
  *     then (FUSION_LAND_HIDES): a write past the log must not be overtaken by the copy.
  *  2. Drain: writes that were sent before have ended.
- *  3. Copy (dm-fusion-land-copy.c), in the order of the slow member. Blocks that lie side by side
+ *  3. Copy (dm-fusion-pieces.c), in the order of the slow member. Blocks that lie side by side
  *     on both members are one copy. Each copy is in an epoch: it has looked at the marks first, so
  *     neither the segment nor the slot is given to anybody else meanwhile (INV2, INV21).
  *  4. Flush the slow member, beside the flushes of users. The copies never make it count as
@@ -69,7 +69,6 @@ struct block {
 
 /* The mover's only one, so that none lacks memory. */
 struct fusion_land_round {
-	struct fusion_land_copies *copies;
 	struct fusion_drained *counts;
 	u32 nr;
 	struct block block[MOST_BLOCKS];
@@ -164,7 +163,7 @@ static bool fusion_drain_has_mark(const struct fusion *fs, u32 pos)
 
 /* Copy up to @longest blocks from @first on. Return: how many have been seen to. */
 static u32 fusion_drain_begin(struct fusion *fs, struct fusion_land_round *round,
-			      struct fusion_land_copy *copy, u32 first, u32 longest)
+			      struct fusion_piece *copy, u32 first, u32 longest)
 {
 	const struct block *block = &round->block[first];
 	struct fusion_land *land = &fs->land;
@@ -192,30 +191,32 @@ static u32 fusion_drain_begin(struct fusion *fs, struct fusion_land_round *round
 	copy->nr = nr;
 	copy->dev = FUSION_SLOW;
 	copy->to = block->to;
-	fusion_land_copy_begin(round->copies, copy, fusion_land_sector(fs, block->pos));
+	fusion_pieces_begin(fs->mover.pieces, copy, FUSION_FAST,
+			    fusion_land_sector(fs, block->pos));
 	return nr;
 }
 
 /* What becomes of the blocks of a copy that has ended. */
-static enum fate fusion_drain_fate(struct fusion *fs, const struct fusion_land_copy *copy)
+static enum fate fusion_drain_fate(struct fusion *fs, const struct fusion_piece *copy)
 {
-	if (copy->fate == FUSION_COPY_WRITTEN)
+	if (copy->fate == FUSION_PIECE_WRITTEN)
 		return COPIED;
-	fusion_member_failed(fs, copy->fate == FUSION_COPY_UNREAD ? FUSION_FAST : FUSION_SLOW);
+	fusion_member_failed(fs, copy->fate == FUSION_PIECE_UNREAD ? FUSION_FAST : FUSION_SLOW);
 	return copy->nr > 1 ? DOUBTED : FAILED;
 }
 
 /* Wait for the oldest copy. Return: was there one? */
 static bool fusion_drain_finish(struct fusion *fs, struct fusion_land_round *round)
 {
-	const struct fusion_land_copy *copy = fusion_land_copy_ended(round->copies);
+	struct fusion_piece *copy = fusion_pieces_ended(fs->mover.pieces);
 	enum fate fate;
 	u32 i;
 
 	if (!copy)
 		return false;
+	fusion_leave(fs, &copy->io);
 	/* nothing is known of what was not tried */
-	if (copy->fate != FUSION_COPY_SHUT) {
+	if (copy->fate != FUSION_PIECE_SHUT) {
 		fate = fusion_drain_fate(fs, copy);
 		for (i = copy->first; i < copy->first + copy->nr; i++)
 			round->block[i].fate = fate;
@@ -248,7 +249,7 @@ static void fusion_drain_copy(struct fusion *fs, struct fusion_land_round *round
 			      u32 longest, const struct fusion_force *force,
 			      enum fusion_drain_way way)
 {
-	struct fusion_land_copy *copy;
+	struct fusion_piece *copy;
 	struct blk_plug plug;
 	u32 i = 0;
 
@@ -258,7 +259,7 @@ static void fusion_drain_copy(struct fusion *fs, struct fusion_land_round *round
 			i++;
 			continue;
 		}
-		copy = fusion_land_copy_next(round->copies);
+		copy = fusion_pieces_next(fs->mover.pieces);
 		if (!copy) {
 			fusion_drain_finish(fs, round);
 			continue;
@@ -342,7 +343,7 @@ static void fusion_drain_steps(struct fusion *fs, struct fusion_land_round *roun
 	fs->mover.look_usable = false;
 	fusion_drain(fs);
 	sort(round->block, round->nr, sizeof(*round->block), fusion_drain_compare, NULL);
-	fusion_drain_copy(fs, round, TAKEN, fusion_land_copies_longest(round->copies), force, way);
+	fusion_drain_copy(fs, round, TAKEN, fusion_pieces_longest(fs->mover.pieces), force, way);
 	fusion_drain_copy(fs, round, DOUBTED, 1, force, way);
 	for (i = 0; i < round->nr; i++)
 		copied |= round->block[i].fate == COPIED;
@@ -372,8 +373,7 @@ int fusion_drain_init(struct fusion *fs)
 	land->round = kvzalloc(sizeof(*land->round), GFP_KERNEL);
 	if (!land->round)
 		return -ENOMEM;
-	land->round->copies = fusion_land_copies_new(fs);
-	return land->round->copies ? fusion_sweep_init(land) : -ENOMEM;
+	return fusion_sweep_init(land);
 }
 
 void fusion_drain_exit(struct fusion *fs)
@@ -381,14 +381,7 @@ void fusion_drain_exit(struct fusion *fs)
 	struct fusion_land *land = &fs->land;
 
 	fusion_sweep_exit(land);
-	if (land->round && land->round->copies)
-		fusion_land_copies_free(land->round->copies);
 	kvfree(land->round);
-}
-
-struct fusion_land_copies *fusion_drain_copies(struct fusion *fs)
-{
-	return fs->land.round->copies;
 }
 
 int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *force,
@@ -405,12 +398,12 @@ int fusion_drain_round(struct fusion *fs, u64 end, const struct fusion_force *fo
 	round->counts = counts;
 	round->nr = 0;
 	/* a copy has blocks of one segment, behind a header */
-	fusion_land_copies_get(round->copies, round_copies[way],
-			       min(round_blocks[way], fs->land.blocks - 1), gfp);
+	fusion_pieces_get(fs->mover.pieces, round_copies[way],
+			  min(round_blocks[way], fs->land.blocks - 1), gfp);
 	fusion_drain_take(fs, round, round_blocks[way], end);
 	counts->taken = round->nr;
 	fusion_drain_steps(fs, round, force, way);
 	fusion_drain_judge(&fs->land, counts);
-	fusion_land_copies_put(round->copies);
+	fusion_pieces_put(fs->mover.pieces);
 	return 0;
 }

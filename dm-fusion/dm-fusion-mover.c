@@ -300,11 +300,13 @@ int fusion_migrate_init(struct fusion *fs)
 		fs->kcopyd = NULL;
 		return r;
 	}
-	return 0;
+	fs->mover.pieces = fusion_pieces_new(fs);
+	return fs->mover.pieces ? 0 : -ENOMEM;
 }
 
 void fusion_migrate_exit(struct fusion *fs)
 {
+	fusion_pieces_free(fs->mover.pieces);
 	if (fs->kcopyd)
 		dm_kcopyd_client_destroy(fs->kcopyd);
 }

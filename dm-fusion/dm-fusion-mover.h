@@ -114,6 +114,7 @@ struct fusion_move_batch {
 /**
  * struct fusion_mover - migration; used only by the mover unless said otherwise
  * @work: the mover
+ * @pieces: of what it copies: dm-fusion-pieces.h
  * @wq: queue of @work
  * @forced: moves on request; under fs->lock
  * @stopping: no new moves are started
@@ -145,6 +146,7 @@ struct fusion_move_batch {
  */
 struct fusion_mover {
 	struct delayed_work work;
+	struct fusion_pieces *pieces;
 	struct workqueue_struct *wq;
 	struct list_head forced;
 	bool stopping;

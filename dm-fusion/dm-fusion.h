@@ -237,6 +237,7 @@
 #include "dm-fusion-metadata.h"
 #include "dm-fusion-mover.h"
 #include "dm-fusion-open.h"
+#include "dm-fusion-pieces.h"
 #include "dm-fusion-policy.h"
 #include "dm-fusion-replace.h"
 #include "dm-fusion-replica.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bios, and kcopyd, which makes such. */
+/* Bios, and those that kcopyd makes for zeroes. */
 #include "landed.h"
 #include "sim.h"
 
@@ -200,7 +200,6 @@ struct dm_kcopyd_client {
 
 struct job {
 	struct dm_kcopyd_client *kc;
-	struct dm_io_region from;	/* of no sectors: zeros */
 	struct dm_io_region to;
 	dm_kcopyd_notify_fn fn;
 	void *context;
@@ -220,66 +219,36 @@ void dm_kcopyd_client_destroy(struct dm_kcopyd_client *kc)
 	sim_free(kc);
 }
 
-static int job_io(const struct dm_io_region *region, blk_opf_t opf, u64 *stamps)
-{
-	struct bio bio;
-
-	bio_init(&bio, region->bdev, NULL, 0, opf);
-	bio.bi_iter.bi_sector = region->sector;
-	bio.bi_iter.bi_size = region->count << SECTOR_SHIFT;
-	bio.stamps = stamps;
-	return submit_bio_wait(&bio);
-}
-
 static void run_job(void *arg)
 {
 	struct job *job = arg;
 	struct dm_kcopyd_client *kc = job->kc;
-	u64 *stamps = NULL;
-	int read_err = 0, write_err = 0;
+	struct bio bio;
+	int error;
 
-	if (job->from.count) {
-		stamps = sim_alloc(job->from.count * sizeof(*stamps), false);
-		read_err = job_io(&job->from, REQ_OP_READ, stamps);
-	}
-	if (!read_err)
-		write_err = job_io(&job->to, stamps ? REQ_OP_WRITE : REQ_OP_WRITE_ZEROES, stamps);
-	sim_free(stamps);
-	world->copies++;
+	bio_init(&bio, job->to.bdev, NULL, 0, REQ_OP_WRITE_ZEROES);
+	bio.bi_iter.bi_sector = job->to.sector;
+	bio.bi_iter.bi_size = job->to.count << SECTOR_SHIFT;
+	error = submit_bio_wait(&bio);
 
 	mutex_lock(&kc->thread);
-	job->fn(read_err, write_err ? 1 : 0, job->context);
+	job->fn(0, error ? 1 : 0, job->context);
 	mutex_unlock(&kc->thread);
 	kc->jobs--;
 	sim_wake(&kc->jobs);
 	sim_free(job);
 }
 
-static void start_job(struct dm_kcopyd_client *kc, const struct dm_io_region *from,
-		      const struct dm_io_region *to, dm_kcopyd_notify_fn fn, void *context)
+void dm_kcopyd_zero(struct dm_kcopyd_client *kc, unsigned int nr, struct dm_io_region *to,
+		    unsigned int flags, dm_kcopyd_notify_fn fn, void *context)
 {
 	struct job *job = sim_alloc(sizeof(*job), true);
 
 	job->kc = kc;
-	if (from)
-		job->from = *from;
 	job->to = *to;
 	job->fn = fn;
 	job->context = context;
 	kc->jobs++;
 	sim_spawn("kcopyd", run_job, job);
 	sim_point();
-}
-
-void dm_kcopyd_copy(struct dm_kcopyd_client *kc, struct dm_io_region *from, unsigned int nr,
-		    struct dm_io_region *to, unsigned int flags, dm_kcopyd_notify_fn fn,
-		    void *context)
-{
-	start_job(kc, from, to, fn, context);
-}
-
-void dm_kcopyd_zero(struct dm_kcopyd_client *kc, unsigned int nr, struct dm_io_region *to,
-		    unsigned int flags, dm_kcopyd_notify_fn fn, void *context)
-{
-	start_job(kc, NULL, to, fn, context);
 }

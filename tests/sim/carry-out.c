@@ -293,7 +293,7 @@ void wait_busy(struct state *st, unsigned int most)
 static void wait_empty(struct state *st)
 {
 	const void *set = sim_dev_private(st->dev);
-	u64 copies = world->copies, most = 0;
+	u64 copied = world->copied, most = 0;
 	u32 i, left = U32_MAX;
 
 	wait_busy(st, 0);
@@ -306,12 +306,12 @@ static void wait_empty(struct state *st)
 		msleep(1000);
 		if (set_old_left(set) < left) {
 			left = set_old_left(set);
-			most = world->copies + left;
+			most = world->copied + (u64)left * EXTENT_SECTORS;
 			i = 0;
-		} else if (world->copies > copies && world->copies <= most) {
+		} else if (world->copied > copied && world->copied <= most) {
 			i = 0;
 		}
-		copies = world->copies;
+		copied = world->copied;
 	}
 	if (set_fence_used(set))
 		sim_fail("%u slots inside the fence are not empty, with room for %u",

@@ -83,6 +83,15 @@ static void check_alone(const struct sim_disk *d, const struct sim_entry *e)
 	}
 }
 
+/*
+ * Has it pages that belong into slots? Those are what is copied; and of the landing log, which lies
+ * there, metadata as well.
+ */
+static bool has_data(const struct bio *bio)
+{
+	return bio->nr_pages && (landed_log() || !(bio->bi_opf & REQ_META));
+}
+
 static void begin_write(struct bio *bio)
 {
 	struct sim_disk *d = bio->bi_bdev->disk;
@@ -93,8 +102,7 @@ static void begin_write(struct bio *bio)
 	e->seq = NEVER;
 	e->nr = bio_sectors(bio);
 	e->meta = disk_locate(d, bio->bi_iter.bi_sector, e->nr, &e->sector);
-	/* the landing log lies in slots of the fast disk, and blocks of it get to the slow one */
-	log = !e->meta && bio->nr_pages && landed_log();
+	log = !e->meta && has_data(bio);
 	if (e->meta != !!bio->nr_pages && !log && !(e->meta && bio_op(bio) == REQ_OP_WRITE_ZEROES))
 		sim_fail("%s where %s belongs, at sector %llu of the %s disk",
 			 e->meta ? "data" : "metadata", e->meta ? "metadata" : "data",
@@ -105,11 +113,12 @@ static void begin_write(struct bio *bio)
 			memcpy(e->raw + i * PAGE_SIZE, bio->pages[i]->data, PAGE_SIZE);
 	} else if (log) {
 		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
-		if (d->role == FUSION_FAST)
+		if (d->role == FUSION_FAST && landed_log())
 			landed_note(bio->pages[0]->data);
 		for (i = 0; i < bio->nr_pages; i++)
 			landed_raw_stamps(bio->pages[i]->data,
 					  e->stamps + i * FUSION_BLOCK_SECTORS);
+		world->copied += e->nr;
 	} else if (bio->stamps) {
 		e->stamps = sim_alloc(e->nr * sizeof(u64), false);
 		memcpy(e->stamps, bio->stamps, e->nr * sizeof(u64));
@@ -425,8 +434,7 @@ static void end_read(struct bio *bio)
 	struct sim_disk *d = bio->bi_bdev->disk;
 	u32 where, nr = bio_sectors(bio);
 	bool meta = disk_locate(d, bio->bi_iter.bi_sector, nr, &where);
-	/* the landing log lies in slots of the fast disk, and copies are read from the slow one */
-	bool log = !meta && bio->nr_pages && landed_log();
+	bool log = !meta && has_data(bio);
 
 	if ((meta != !!bio->nr_pages && !log) || (meta && where % FUSION_BLOCK_SECTORS))
 		sim_fail("data read where metadata is, or the other way round, at sector %llu",

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Machines that have copies of what they read, and lose the set while these are read or made. */
+/*
+ * Machines that copy what they have, as copies of what is read or when extents move, and lose the
+ * set meanwhile.
+ */
 #include "dm-fusion.h"
 #include "hosts.h"
 
@@ -91,7 +94,7 @@ static void taken_in_a_read(void *arg)
 	end(h);
 }
 
-/* Another machine has its extents where the first one would write copies to. */
+/* Another machine has its extents where the first one would write to. */
 static void take_slots(struct hosts *h)
 {
 	u64 stamps[FUSION_BLOCK_SECTORS];
@@ -125,6 +128,43 @@ static void taken_before_a_copy(void *arg)
 	end(h);
 }
 
+static void promote_it(void *arg)
+{
+	struct reader *r = arg;
+
+	r->result = sim_dev_message(r->h->dev[0], "promote 0 3");
+	r->h->running--;
+	wake_up_all(&r->h->wait);
+}
+
+/* A machine stands still in a move. It has read the extent when the set is another machine's. */
+static void taken_before_a_move(void *arg)
+{
+	struct hosts *h = arg;
+	struct reader r = { .h = h };
+
+	hosts_begin(h);
+	open_soon(h, 0, "open");
+	must(write_as(h, 0, REQ_FUA), "write");
+	must_not(sim_dev_message(h->dev[0], "demote 0 3"), 1, "demote");
+	settle_as(h, 0);
+	h->running = 1;
+	world->stall_slow_data_ms = STALL_MS;
+	sim_spawn("mover", promote_it, &r);
+	while (world->stall_slow_data_ms && h->running)
+		msleep(20);
+	/* it may lie on the fast member again */
+	world->stall_slow_data_ms = 0;
+	/* the list of stale blocks is written meanwhile */
+	hosts_nap(60000);
+	stop_heart(fs_of(h->dev[0]));
+	open_soon(h, 1, "open what stands still");
+	take_slots(h);
+	wait_event(h->wait, !h->running);
+	fusion_beat_freeze(fs_of(h->dev[0]), false);
+	end(h);
+}
+
 const scene_fn scenes_of_copies[] = {
-	taken_in_a_read, taken_before_a_copy, NULL,
+	taken_in_a_read, taken_before_a_copy, taken_before_a_move, NULL,
 };

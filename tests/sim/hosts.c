@@ -224,13 +224,18 @@ void hosts_end(struct hosts *h)
 	close_as(h, 0);
 }
 
+void stop_heart(struct fusion *fs)
+{
+	cancel_delayed_work_sync(&fs->heart.work);
+	cancel_delayed_work_sync(&fs->heart.gate_work);
+	fusion_beat_freeze(fs, true);
+}
+
 void stop_machine(struct fusion *fs)
 {
 	fusion_migrate_stop(fs);
 	fusion_replica_pause(fs);
-	cancel_delayed_work_sync(&fs->heart.work);
-	cancel_delayed_work_sync(&fs->heart.gate_work);
-	fusion_beat_freeze(fs, true);
+	stop_heart(fs);
 }
 
 /* -- all of it ------------------------------------------------------------------------ */

@@ -74,7 +74,10 @@ void wait_for_rest(struct hosts *h, unsigned int host);
 /* Let it have done what it does by itself when it has time: complete extents, write the replica. */
 void settle_as(struct hosts *h, unsigned int host);
 
-/* Its timers do not run, its clock does. */
+/* Its timers do not run, its clock does. The mover is left in what it does. */
+void stop_heart(struct fusion *fs);
+
+/* The mover does nothing, either. */
 void stop_machine(struct fusion *fs);
 
 /* -- time and results --------------------------------------------------------------- */

@@ -74,7 +74,7 @@ struct sim_world {
 	struct sim_task *current;	/* NULL: interrupts and the outside */
 	u64 next_section;
 	u64 steps;
-	u64 copies;			/* that kcopyd has ended */
+	u64 copied;			/* sectors, from slots to slots or the landing log */
 	struct bio **flight;		/* bios the disks are at */
 	unsigned int nr_flight;
 	unsigned int max_flight;

@@ -152,9 +152,6 @@ typedef void (*dm_kcopyd_notify_fn)(int read_err, unsigned long write_err, void 
 
 struct dm_kcopyd_client *dm_kcopyd_client_create(struct dm_kcopyd_throttle *throttle);
 void dm_kcopyd_client_destroy(struct dm_kcopyd_client *kc);
-void dm_kcopyd_copy(struct dm_kcopyd_client *kc, struct dm_io_region *from,
-		    unsigned int nr, struct dm_io_region *to, unsigned int flags,
-		    dm_kcopyd_notify_fn fn, void *context);
 void dm_kcopyd_zero(struct dm_kcopyd_client *kc, unsigned int nr, struct dm_io_region *to,
 		    unsigned int flags, dm_kcopyd_notify_fn fn, void *context);
 
