@@ -70,11 +70,22 @@ warm() {
 	fail "$(copies copies) of $SPOTS blocks have copies"
 }
 
+# listed: the list of stale blocks has been read and written, which lies on the slow member
+listed() {
+	local i
+	for ((i = 0; i < 100; i++)); do
+		[[ $(copies log_unlisted) -gt 0 ]] || return 0
+		sleep 0.1
+	done
+	fail "the list of stale blocks is late"
+}
+
 # What was read once is read from the fast member, until the set is closed.
 test_second_read() {
 	local before
 	copies_set
 	warm
+	listed
 	before=$(slow_reads)
 	read_spots
 	same "reads of the slow member" "$(slow_reads)" "$before"
