@@ -92,7 +92,7 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 	if (copy->unwritten)
 		fusion_member_failed(fs, job->move.to);
 	job->copied = !fusion_copy_failed(copy);
-	/* a gate that is shut says nothing of the extent */
+	/* A gate that is shut says nothing of the extent. A point does without what is cancelled. */
 	if (job->copied)
 		job->outcome = FUSION_CANCELLED;
 	else if (copy->unread || copy->unwritten)

@@ -12,7 +12,7 @@
 
 #define MAX_LOOK	(FUSION_MAX_LOOK_US * 1000ULL)
 
-/* kcopyd's pieces. */
+/* Requests of a copy, about as the block layer merges what dm-fusion-pieces.c sends. */
 #define PIECE		(512U << 10)
 
 #define OP_RECORD	(SIM_ID_MOVER + 1)
