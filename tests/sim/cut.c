@@ -252,9 +252,11 @@ static void cut_recovery(struct sim_world *w, void *ctx);
 
 static void try_find(struct find *find, bool cuts)
 {
+	struct model *model = find->st->model;
 	struct sim_world *from = world, *w;
 	u64 image = find->image;
 	unsigned int i;
+	bool before;
 
 	w = sim_world_new(rnd(&image));
 	for (i = 0; i < SIM_MAX_DISKS; i++) {
@@ -267,7 +269,11 @@ static void try_find(struct find *find, bool cuts)
 		w->cut = cut_recovery;
 		w->cut_ctx = find;
 	}
+	before = model_cut(model, true);
+	if (!before)
+		model_cut(model, find->depth);
 	sim_run(recover, find);
+	model_cut(model, before);
 	sim_world_free(w);
 	find->st->run->points++;
 	if (find->depth)

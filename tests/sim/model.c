@@ -68,6 +68,7 @@ struct model {
 	struct history *all;		/* of each extent: all changes there ever were */
 	u32 life;
 	struct newest *newest;		/* of each sector */
+	bool cut;
 };
 
 struct model *model_new(u32 nr_sectors, u32 extent_sectors)
@@ -163,6 +164,7 @@ void model_rebase(struct model *m, const u64 *content)
 		if (u->thinned > u->known)
 			u->last = max(u->last, u->thinned);
 	memset(m->newest, 0, m->nr_sectors * sizeof(*m->newest));
+	m->cut = false;
 	m->changes[0].completed = m->now;
 	m->changes[0].durable = true;
 	for (i = 0; i < m->nr_sectors; i++) {
@@ -369,6 +371,14 @@ const char *model_check_cut(struct model *m, u32 sector, u64 found)
 	return wrong;
 }
 
+bool model_cut(struct model *m, bool cut)
+{
+	const bool before = m->cut;
+
+	m->cut = cut;
+	return before;
+}
+
 const char *model_check_since(struct model *m, u64 second, u32 sector, u64 found)
 {
 	const struct newest *newest = &m->newest[sector];
@@ -378,7 +388,7 @@ const char *model_check_since(struct model *m, u64 second, u32 sector, u64 found
 
 	if (found && !model_stamp_is_of(found, sector))
 		return "another sector's data";
-	if (!newest->number || newest->second >= second)
+	if (!newest->number || newest->second >= second || (m->cut && !last->durable))
 		return NULL;
 	if (found)
 		return m->changes[found >> 24 & U32_MAX].completed < last->issued ?

@@ -51,8 +51,14 @@ const char *model_check_read(struct model *m, u64 time, u32 sector, u64 found);
 const char *model_check_cut(struct model *m, u32 sector, u64 found);
 
 /*
+ * Has power failed, and is what was found since not yet the model's content? Whatever was not
+ * durable then may be gone. Return: what was known of that before. model_rebase() ends it.
+ */
+bool model_cut(struct model *m, bool cut);
+
+/*
  * May this be what a sector held at the beginning of a second of the time of day, or later? Before
- * the model has learnt of a cut.
+ * the model has learnt of a cut, but for model_cut().
  */
 const char *model_check_since(struct model *m, u64 second, u32 sector, u64 found);
 

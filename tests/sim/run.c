@@ -137,6 +137,7 @@ static void crash(struct state *st)
 	st->homing = false;
 	st->going_down = false;
 	st->fence.nr = 0;
+	model_cut(st->model, true);
 	next_world();
 	for (i = 0; op && op->kind == OP_CRASH && i < op->nr; i++) {
 		/* often in the same place, so that what is done before adds up */
