@@ -290,7 +290,7 @@ clang:
 # stdout.
 ANALYZER_LOSES = $(addprefix userspace/,cmd/map-svg.c cmd/page-private.c cmd/pin-change.c cmd/pin-find.c $\
 		 cmd/top-names.c cmd/where-count.c lib/pins.c lib/seen.c $\
-		 meta/meta-read.c meta/salvage-ext.c simulate/sim-phase.c simulate/sim-trace.c)
+		 meta/meta-landing.c meta/meta-read.c meta/salvage-ext.c simulate/sim-phase.c simulate/sim-trace.c)
 
 analyzer:
 	$(Q)scripts/setup lint

@@ -28,20 +28,16 @@ static bool fusion_copy_failed(const struct copy *copy)
 	return copy->unread || copy->unwritten || copy->shut;
 }
 
-/* Wait for the oldest piece. Return: was there one? */
-static bool fusion_copy_wait(struct fusion *fs)
+/* Wait for the oldest piece; there is one. */
+static void fusion_copy_wait(struct fusion *fs)
 {
 	const struct fusion_piece *piece = fusion_pieces_ended(fs->mover.pieces);
-	struct copy *copy;
+	struct copy *copy = piece->context;
 
-	if (!piece)
-		return false;
-	copy = piece->context;
 	copy->ended += piece->nr;
 	copy->unread |= piece->fate == FUSION_PIECE_UNREAD;
 	copy->unwritten |= piece->fate == FUSION_PIECE_UNWRITTEN;
 	copy->shut |= piece->fate == FUSION_PIECE_SHUT;
-	return true;
 }
 
 /* Begin as many pieces of it as there may be, and the others as these end. */
@@ -76,11 +72,14 @@ static void fusion_copy_begin(struct fusion *fs, struct fusion_job *job, struct 
 static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 {
 	struct fusion_job *job = copy->job;
+	struct blk_plug plug;
 
 	if (!job)
 		return;
+	blk_start_plug(&plug);
 	while (copy->ended < copy->begun)
 		fusion_copy_wait(fs);
+	blk_finish_plug(&plug);
 	copy->job = NULL;
 	/* a shadow, and all in a set with a log, is flushed before anybody relies on it */
 	if (!job->shadows && !fs->land.max)
@@ -92,13 +91,13 @@ static void fusion_copy_end(struct fusion *fs, struct copy *copy)
 	if (copy->unwritten)
 		fusion_member_failed(fs, job->move.to);
 	job->copied = !fusion_copy_failed(copy);
-	/* A gate that is shut says nothing of the extent. A point does without what is cancelled. */
+	/* a gate that is shut says nothing of the extent; a point does without what is cancelled */
 	if (job->copied)
 		job->outcome = FUSION_CANCELLED;
 	else if (copy->unread || copy->unwritten)
 		job->outcome = FUSION_FAILED;
 	job->retire = copy->unwritten;
-	if (job->move.to == FUSION_FAST)
+	if (job->move.to == FUSION_FAST && !copy->shut)
 		fusion_budget_spend(fs);
 	fusion_mover_tick(fs);
 }
@@ -162,7 +161,7 @@ void fusion_copy_jobs(struct fusion *fs, struct fusion_job *jobs, unsigned int n
 	}
 	fusion_copy_end(fs, &copies[next]);
 	fusion_copy_end(fs, &copies[!next]);
-	while (fusion_copy_wait(fs))
-		;
+	/* none is left, but the last one's bio may be about to say so */
+	fusion_pieces_ended(fs->mover.pieces);
 	fusion_pieces_put(fs->mover.pieces);
 }

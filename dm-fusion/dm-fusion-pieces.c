@@ -165,6 +165,8 @@ struct fusion_piece *fusion_pieces_next(struct fusion_pieces *pieces)
 void fusion_pieces_begin(struct fusion_pieces *pieces, struct fusion_piece *piece,
 			 enum fusion_dev disk, u64 from)
 {
+	if (pieces->begun == pieces->over)
+		pieces->shut = false;
 	pieces->begun++;
 	piece->pieces = pieces;
 	piece->fate = FUSION_PIECE_READ;
@@ -211,10 +213,8 @@ struct fusion_piece *fusion_pieces_ended(struct fusion_pieces *pieces)
 		if (pieces->over != pieces->seen && fusion_piece_came(piece))
 			break;
 		/* Then those that end reads and writes have done with @pieces. */
-		if (!pieces->under_way) {
-			pieces->shut = false;
+		if (!pieces->under_way)
 			return NULL;
-		}
 		wait_for_completion(&pieces->ended);
 		pieces->under_way--;
 	}
